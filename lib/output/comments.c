@@ -58,7 +58,7 @@ struct about {
 	unsigned shown;
 };
 
-/* What the program's OpenTelemetry SDK says of the process. */
+/* Add an attribute of the process that the program's OpenTelemetry SDK has published. */
 static void resource(void *arg, const char *key, const char *value)
 {
 	struct about *a = arg;
@@ -81,7 +81,7 @@ static void head(struct cp_comments *out, const struct cp_run *r, const struct c
 	cp_comments_line(out, "settings: unwind %s, max depth %u",
 			 cp_capture_settings.unwinder ? cp_capture_settings.unwinder->name : "none",
 			 cp_capture_settings.max_depth);
-	/* The file's own time is that of the dump, or of the last exec. */
+	/* The file's time_nanos is the time of the dump, or of the last exec. */
 	if (!r->window && (r->ops->moments || r->process_utc_ns))
 		cp_comments_line(out, "start: %lu.%09lu s since 1970-01-01 UTC",
 				 L(start / 1000000000u), L(start % 1000000000u));
@@ -104,7 +104,7 @@ static const char *ms(uint64_t ns)
 	return cp_comments_seconds(ns * 1000);
 }
 
-/* `cprof spans` reads this line. The last parts are there if something was measured. */
+/* Add the line that `cprof spans` reads. Its last parts are there if something was measured. */
 static void span(struct cp_comments *out, const struct cp_span_kind *k)
 {
 	const struct cp_histogram *h = &k->latency;
@@ -148,8 +148,8 @@ static void spans(struct cp_comments *out, const struct cp_run *r)
 	cp_vec_release(&all);
 }
 
-/* Add one line for each module whose symbols are missing. The path comes last, because it may be
- * cut. */
+/* Add one line for each module whose symbols are missing. The path comes last, because the line may
+ * be cut. */
 static void unread(struct cp_comments *out, const struct cp_run *r)
 {
 	const struct cp_names *n = &r->rows->names;
@@ -167,7 +167,7 @@ static void unread(struct cp_comments *out, const struct cp_run *r)
 				 more - UNREAD_SHOWN);
 }
 
-/* The settings above are those in force now. */
+/* The settings above are the present ones. */
 static void changes(struct cp_comments *out, const struct cp_run *r)
 {
 	unsigned n = r->change_count, first = n > CP_RUN_CHANGES ? n - CP_RUN_CHANGES : 0;
@@ -176,7 +176,7 @@ static void changes(struct cp_comments *out, const struct cp_run *r)
 		cp_comments_line(out, "set: %u earlier changes", first);
 	for (unsigned i = first; i < n; i++) {
 		const struct cp_run_change *c = &r->changes[i % CP_RUN_CHANGES];
-		bool before = c->at_ns < r->start_ns; /* of a window */
+		bool before = c->at_ns < r->start_ns; /* true for a change before the window */
 
 		cp_comments_line(out, "set: %s s %s the start: %s",
 				 cp_comments_seconds(before ? r->start_ns - c->at_ns

@@ -27,7 +27,7 @@ static void put_bits(struct cp_deflate *d, uint32_t bits, unsigned n)
 	}
 }
 
-/* A code's first bit is its highest. */
+/* A code's highest bit comes first. */
 static void put_code(struct cp_deflate *d, uint32_t code, unsigned n)
 {
 	uint32_t reversed = 0;
@@ -37,7 +37,7 @@ static void put_code(struct cp_deflate *d, uint32_t code, unsigned n)
 	put_bits(d, reversed, n);
 }
 
-/* The fixed code of a literal, a length or the end. */
+/* Put the fixed code of a literal, a length or the end. */
 static void put_symbol(struct cp_deflate *d, uint32_t symbol)
 {
 	if (symbol < 144)
@@ -147,7 +147,7 @@ static uint32_t crc_of(uint32_t crc, const uint8_t *p, size_t n)
 	return ~crc;
 }
 
-/* gzip's header, and the only block's: the last, with fixed codes. */
+/* Put gzip's header and that of the only block: the last one, with fixed codes. */
 static void begin_gzip(struct cp_deflate *d)
 {
 	static const uint8_t header[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3 };

@@ -14,7 +14,7 @@
 /* Number of names tried for a process that must not overwrite: NAME.PID, NAME.PID.2, ... */
 #define SEQUENCE_MAX 10000u
 
-/* The clock of file times goes on at the kernel's tick. */
+/* The clock of file times advances at the kernel's tick. */
 #define TICK_NS UINT64_C(20000000)
 
 /* From this many stacks on, the duration of a dump matters, because nothing is drained meanwhile.
@@ -35,7 +35,7 @@ static void more_values(const void *run, uint32_t row, uint64_t *values)
 	r->ops->more_values(r, row, values);
 }
 
-/* Adds the further types of R's file. */
+/* Adds the types of R's file that are computed from its rows. */
 static void add_types(const struct cp_run *r, struct cp_pprof_type *to,
 		      struct cp_profile_info *info)
 {
@@ -106,7 +106,7 @@ static void name_modules(struct cp_run *r)
 		cp_modules_refresh(r->aggregate.modules);
 }
 
-/* Call before anything is reported of R's contents, or written. */
+/* Brings R's contents up to date. Call before anything of them is reported or written. */
 static void bring_up_to_date(struct cp_run *r)
 {
 	settle_run(r);
@@ -196,7 +196,7 @@ static bool is_anothers(const struct cp_run *r, const struct cp_file_sink *f)
 	return (f->created_ns > written ? f->created_ns - written : 0) + TICK_NS < ours;
 }
 
-/* Leave the name to the process that has written there. From now on R's file is NAME.PID, as a
+/* Leave the name to the process that has written there. From now on R's file is NAME.PID, like a
  * descendant's. */
 static int close_beside(struct cp_run *r, struct cp_file_sink *f, int failed)
 {
@@ -205,7 +205,7 @@ static int close_beside(struct cp_run *r, struct cp_file_sink *f, int failed)
 	return close_on_free_name(r, f, failed, 0);
 }
 
-/* Report the first unreadable file; it stands in for any others. */
+/* Report the first unreadable file, as an example of all. */
 static void say_unread(const struct cp_run *r)
 {
 	const struct cp_names *n = &r->rows->names;
@@ -257,11 +257,11 @@ static int write_file(struct cp_run *r, const struct cp_config *c, unsigned numb
 			 : replace ? cp_sink_file_close(&f, err != 0, true)
 				   : close_on_free_name(r, &f, err, number);
 		err = err ? err : closed;
-		/* After a failure the file that was written before is there still. */
+		/* After a failure the previous file is still there. */
 		if (!err && !number)
 			r->inode = f.inode;
 	}
-	/* Only the first process of a tree: a make has thousands of others. */
+	/* Report it only for the first process of a tree: a make has thousands of others. */
 	if (!err && !f.direct && !r->claimed && has_own_name(r))
 		cp_sink_file_sweep(path);
 	cp_count_mode(r->mode, err ? CP_COUNT_DUMP_FAILURES : CP_COUNT_DUMPS, 1);

@@ -9,15 +9,15 @@
 #include "base/text.h"
 
 #define DEPTH_MAX 4097
-/* How many rows ahead data is fetched: far enough that memory has answered; a stack before its
- * locations. */
+/* Number of rows ahead for which data is fetched: so far that memory has answered. A stack is
+ * fetched before its locations. */
 #define FETCH 64
 #define FETCH_DEPTH 64
 #define LINE 16 /* locations in a cache line */
 
 struct used_mapping {
 	uint32_t number;
-	bool has_functions; /* one of the locations that are written has a name */
+	bool has_functions; /* some location to be written has a name */
 };
 
 struct writing {
@@ -31,7 +31,7 @@ struct writing {
 	struct cp_vec mapping_ids;  /* one uint64_t per mapping */
 	struct cp_vec used;	    /* struct used_mapping, by id - 1; room for all mappings */
 	struct cp_rows rows;
-	struct cp_index function_index;		 /* of the functions written, by name */
+	struct cp_index function_index;		 /* functions that were written, by name */
 	uint64_t locations, functions, mappings; /* numbers of ids handed out */
 	struct cp_row_labels labels;
 };
@@ -80,7 +80,7 @@ static int make_ids(struct cp_vec *v, size_t n)
 	return cp_vec_extend(v, n) ? 0 : -ENOMEM;
 }
 
-/* Returns mapping NUMBER as it is to be written; the first call gives it an id. */
+/* Returns mapping NUMBER as it is written; the first call gives it an id. */
 static struct used_mapping *use_mapping(struct writing *x, uint32_t number)
 {
 	uint64_t *id = CP_VEC_AT(&x->mapping_ids, uint64_t, number);

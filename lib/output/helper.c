@@ -39,7 +39,7 @@
 #define LIMIT_SECONDS 120
 /* How often a process looks whether the helper that follows it is still there. */
 #define WATCH_SECONDS 15
-/* A helper that runs alone is started in a millisecond or two. */
+/* Time in which a helper without other load has surely started. */
 #define START_NS UINT64_C(20000000)
 #define ENVIRONMENT_MAX 16384
 #define DESCRIPTORS_MAX 65536
@@ -49,7 +49,7 @@
 static const char kept[][25] = { "HOME", "XDG_CACHE_HOME", "CPROF_CACHE", "TMPDIR",
 				 "DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT",
 				 "DEBUGINFOD_MAXTIME", "http_proxy", "https_proxy", "no_proxy",
-				 /* of a push */
+				 /* for a push */
 				 "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
 				 "XDG_STATE_HOME", "CPROF_PUSH_USER", "CPROF_PUSH_USER_FILE",
 				 "CPROF_PUSH_TOKEN", "CPROF_PUSH_TOKEN_FILE", "CPROF_PUSH_TENANT",
@@ -70,15 +70,15 @@ struct cp_helper {
 	uint32_t alive;	  /* the supervisor's id; the kernel sets it to 0 when the supervisor has
 			     ended */
 	uint32_t started; /* cprof is running, or could not be started */
-	int program;	  /* pid */
+	int program;	  /* pid of cprof */
 	long supervisor;
 	uint64_t before; /* identity of the first file before the helper ran */
 	unsigned room;
-	const char *verb;     /* of cprof; NULL: symbolize */
-	const char *argument; /* its argument: the URL to which the files are pushed, too */
-	bool no_lines;	      /* the files are only pushed */
+	const char *verb;     /* verb of cprof; NULL: symbolize */
+	const char *argument; /* argument of VERB: the URL to which the files are also pushed */
+	bool no_lines;	      /* the files are pushed, but get no lines */
 	bool alone;	      /* nobody waits for cprof, and it has no time limit */
-	size_t size;	      /* size of this struct with all its memory */
+	size_t size;	      /* size of this struct with the memory after it */
 	char **arguments;
 	char *files;
 	char *stacks;
@@ -104,8 +104,8 @@ static size_t common_prefix(const char *a, const char *b)
 	return n;
 }
 
-/* Look from DIRECTORY (N bytes), where the library is: a build tree's .libs, or an installation,
- * which may have been moved as a whole. */
+/* Look for the helper beside the library in DIRECTORY (N bytes): in a build tree (.libs), or in an
+ * installation, which may have been moved as a whole. */
 static void beside(const char *directory, size_t n)
 {
 	size_t shared = common_prefix(CP_LIBDIR "/", CP_BINDIR "/");
@@ -161,7 +161,7 @@ static void keep_environment(void)
 	}
 }
 
-/* "WAIT,LIMIT,WATCH" in seconds, for tests. */
+/* Read "WAIT,LIMIT,WATCH", in seconds; for tests. */
 static void read_limits(void)
 {
 	const char *s = secure_getenv("_CPROF_HELPER_SECONDS");
@@ -185,7 +185,7 @@ uint64_t cp_helper_watch_ns(void)
 
 void cp_helper_prepare(void)
 {
-	/* A program with more rights than its caller doesn't start another program with them. */
+	/* A program with more rights than its caller must not start another program with them. */
 	if (found.path[0] || getauxval(AT_SECURE))
 		return;
 	find_programs();
@@ -206,7 +206,7 @@ static void close_all(void)
 		cp_sys_close(fd);
 }
 
-/* Handlers are code of the program; signals that the program ignores must not be ignored here. */
+/* Handlers are code of the program. A signal that the program ignores isn't ignored here. */
 static void reset_signals(void)
 {
 	const struct cp_sys_sigaction standard = { .handler = SIG_DFL };
@@ -268,7 +268,7 @@ static void supervise(void *arg)
 
 	const struct cp_sys_sigaction ignored = { .handler = SIG_IGN };
 
-	/* The program's process group ends with the program. */
+	/* The program's process group may be killed as a whole when the program ends. */
 	cp_sys0(SYS_setsid);
 	cp_sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
 	/* The setting is inherited, even over exec, and the loader reads the counter. */

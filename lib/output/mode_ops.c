@@ -7,7 +7,7 @@
 
 static const struct cp_mode_ops *const *table CP_START_DATA;
 
-static uint32_t numbers CP_START_DATA; /* of the table's modes, as bits */
+static uint32_t numbers CP_START_DATA; /* numbers of the table's modes, as bits */
 
 void cp_mode_ops_set(const struct cp_mode_ops *const modes[CP_MODES])
 {

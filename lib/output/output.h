@@ -23,30 +23,32 @@
 
 /* Most consumers of a run. */
 #define CP_RUN_CONSUMERS 32
-/* The changes of settings that are told. */
+/* Number of changed settings that a file lists. */
 #define CP_RUN_CHANGES 4
 
 struct cp_mode_ops;
 
-/* Somebody who takes windows of a run: what has happened since the last window is the next one. */
+/* A client that takes windows of a run. Each window has what happened since the one before. */
 struct cp_consumer {
-	uint64_t id;	       /* not 0 */
-	uint64_t until;	       /* monotonic ns: the client is forgotten then */
-	bool last;	       /* at the process's end it gets the rest: session/window.h */
-	bool follows;	       /* its first window began with the mode, and it takes them all */
-	int peer;	       /* its process id; 0 = out of sight */
-	struct cp_vec base;    /* struct cp_aggregate_base: the rows at the begin of the window */
-	struct cp_vec written; /* the same for the next window, until the client has this one */
+	uint64_t id;	    /* not 0 */
+	uint64_t until;	    /* monotonic ns: time at which the client is forgotten */
+	bool last;	    /* the client gets the rest at the process's end: session/window.h */
+	bool follows;	    /* its first window began with the mode, and it takes all windows */
+	int peer;	    /* process id of the client; 0 = not visible here */
+	struct cp_vec base; /* struct cp_aggregate_base: the rows at the begin of the window */
+	struct cp_vec
+		written; /* the same for the next window, kept until the client has this one */
 	struct cp_run_begin {
 		uint64_t utc_ns, ns; /* wall clock; monotonic */
 		struct cp_tick_rate_pair ticks;
 		uint64_t cpu_ns, own_ns;
-		uint64_t records, weight; /* of the aggregate */
+		uint64_t records, weight; /* numbers of the aggregate */
 		uint64_t counted[CP_COUNTS];
-		struct cp_vec own;   /* uint64_t: what the mode counts itself (mode_ops.c) */
+		struct cp_vec own;   /* uint64_t: the mode's own counts (mode_ops.c) */
 		struct cp_vec spans; /* cp_spans_count */
-		uint64_t refused, lost_spans; /* labels and spans of the process, not kept */
-	} begin, next;			      /* of the window, and of the next one */
+		uint64_t refused,
+			lost_spans; /* number of labels refused and of spans lost, of the process */
+	} begin, next;		    /* at the begin of the window, and of the next one */
 };
 
 struct cp_run {
@@ -61,21 +63,21 @@ struct cp_run {
 	char path[CP_PATH_MAX]; /* absolute path of the file at exit; all templates but %n are
 				   expanded */
 	bool nofile;		/* nothing is ever written to PATH */
-	bool owner;		/* this process was started with the path's variable */
+	bool owner;		/* this process was itself started with the path's variable */
 	bool unique;		/* PATH contains the pid (%p) */
 	unsigned sequence;	/* number of files that this pid wrote before its last exec */
-	const char *reason;	/* says why the current dump is written; NULL = not told */
+	const char *reason;	/* reason for the current dump, for its comments; NULL = none */
 	bool late;		/* started from outside, while the program ran */
 	bool claimed;		/* this run wrote the file at PATH, and may replace it */
-	uint64_t inode;		/* of that file */
+	uint64_t inode;		/* inode of that file */
 	unsigned dumps; /* numbered dumps so far, including those of earlier runs in this process */
-	uint64_t process_utc_ns;	 /* of an exec'd program: when its process began; else 0 */
-	uint64_t start_utc_ns, start_ns; /* wall clock; monotonic */
-	struct cp_tick_rate_pair start_ticks; /* near start_ns */
+	uint64_t process_utc_ns; /* for an exec'd program: time when its process began; else 0 */
+	uint64_t start_utc_ns, start_ns;      /* wall clock; monotonic */
+	struct cp_tick_rate_pair start_ticks; /* pair of clocks near start_ns */
 	uint64_t start_cpu_ns;		      /* the process's CPU time at the start */
 	uint64_t written_records;	      /* aggregate.records at the last write to PATH */
-	uint64_t written_ns;		      /* monotonic: of that; 0 = never */
-	bool said_lacks;		      /* a message has told that data is missing */
+	uint64_t written_ns;		      /* monotonic time of that write; 0 = never */
+	bool said_lacks;		      /* a message about missing data was printed */
 	uint64_t own_base_ns;		      /* cp_own_time at the start */
 	uint64_t base[CP_COUNTS];	      /* counters at the start */
 	struct cp_vec consumers;	      /* struct cp_consumer: consumers.c */
@@ -86,13 +88,12 @@ struct cp_run {
 		char text[72];
 	} changes[CP_RUN_CHANGES];
 	unsigned change_count;
-	bool gave_up;			  /* some rows: what is in the aggregate is not all */
-	const struct cp_consumer *window; /* of a view of one window: whose; NULL otherwise */
+	bool gave_up; /* some rows were given up, so the aggregate is incomplete */
+	const struct cp_consumer *window; /* of a view of one window: its consumer; else NULL */
 };
 
-/* The functions below tell of a window from its begin to its end, if R is a view of one
- * (consumers.c).
- */
+/* If R is a view of a window (consumers.c), the functions below report from the window's begin to
+ * its end. */
 
 /* Make R empty and start its clocks. All runs share MODULES. */
 void cp_run_begin(struct cp_run *r, struct cp_modules *modules);
@@ -147,9 +148,8 @@ uint64_t cp_comments_own_longest(const struct cp_comments *report, size_t i);
  * of each function stay valid. */
 const char *cp_comments_seconds(uint64_t ns);
 const char *cp_comments_percent(uint64_t part, uint64_t whole);
-/* Lines of the modes that record waits: what R lost of them, and what its stacks, taken WHERE,
- * cost.
- */
+/* Lines of the modes that record waits: R's losses, and the cost of its stacks, which were taken
+ * WHERE. */
 void cp_comments_waits_lost(struct cp_comments *report, const struct cp_run *r);
 void cp_comments_stacks_cost(struct cp_comments *report, const struct cp_run *r, const char *where);
 
@@ -168,11 +168,11 @@ struct cp_consumer *cp_consumers_add(struct cp_run *r, uint64_t id);
 /* Gives a consumer that follows R, and whose process is gone, the new number ID: its window goes
  * on. Returns NULL if there is none. */
 struct cp_consumer *cp_consumers_take_over(struct cp_run *r, uint64_t id);
-/* Pointers to others are void then. */
+/* Removes a consumer. Pointers to other consumers become invalid. */
 void cp_consumers_remove(struct cp_run *r, struct cp_consumer *c);
-/* Removes those whose time is over. */
+/* Removes the consumers whose time is over. */
 void cp_consumers_expire(struct cp_run *r, uint64_t now);
-/* Returns when the last of them is forgotten; 0: there is none. */
+/* Returns when the last consumer is forgotten; 0: there is none. */
 uint64_t cp_consumers_until(const struct cp_run *r);
 
 /* Ends C's window: notes R as it is now as the begin of the next one. R is settled. The window that
@@ -191,7 +191,7 @@ void cp_consumers_confirm(struct cp_consumer *c, bool received);
 
 /* Does anybody need row NUMBER of R for a window? */
 bool cp_consumers_need(const struct cp_run *r, uint32_t number);
-/* R's rows were renumbered: KEPT tells which of the first COUNT rows have stayed. */
+/* Call when R's rows were renumbered: KEPT tells which of the first COUNT rows have stayed. */
 void cp_consumers_rows_moved(struct cp_run *r, bool (*kept)(uint32_t row, const void *arg),
 			     const void *arg);
 
@@ -225,7 +225,7 @@ int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink 
  * consumers.c. */
 int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_config *c,
 		   struct cp_sink *sink);
-/* Begin a window of W now; nothing is written of the time before. Returns 0 or -ENOMEM. */
+/* Begin a window of W now; earlier events are not written. Returns 0 or -ENOMEM. */
 int cp_dump_begin_window(struct cp_run *r, struct cp_consumer *w);
 
 /* helper.c
@@ -300,7 +300,7 @@ struct cp_module_diff;
 	extern const uint64_t name CP_THREAD_PART;                                                 \
 	const uint64_t name = 0
 
-/* A sum that a mode tells of. */
+/* A sum that a mode reports. */
 struct cp_mode_number {
 	const char *key; /* "in_use_bytes" */
 	uint64_t value;
@@ -309,12 +309,11 @@ struct cp_mode_number {
 
 struct cp_mode_ops {
 	const char *name; /* "cpu"; a companion's name is part of its file's name: NAME.peak.EXT */
-	const char *suffix;	/* takes its place there; NULL = the name */
-	enum cprof_mode parent; /* of a companion, which is on whenever its parent is; other modes:
-				the mode itself */
+	const char *suffix;	/* what a companion's name is in file names; NULL = NAME */
+	enum cprof_mode parent; /* parent mode of a companion; for other modes the mode itself */
 	bool view;		/* the companion shows its parent's rows with other values */
 
-	/* The variables and options; NULL for a companion, which has its parent's. */
+	/* The variables and options; NULL for a companion, which uses its parent's. */
 	const struct cp_config_mode *settings;
 
 	/* The file: sample types, count first. */
@@ -359,42 +358,42 @@ struct cp_mode_ops {
 
 	/* The mode is about to start; C has its path. Ordinary context, without the lock. */
 	void (*prepare)(const struct cp_config *c);
-	/* The session has started with this mode on, and not for a signal to toggle. Ordinary
+	/* Called after the session has started with this mode on, not by a signal. Ordinary
 	 * context, without the lock; prints what the user should know. */
 	void (*started)(void);
 	/* The same with CPROF_VERBOSE=1. */
 	void (*started_verbose)(void);
 
-	/* Does the mode sample by SIGPROF? START then calls cp_signals_claim_prof. */
+	/* The mode samples by SIGPROF. START then calls cp_signals_claim_prof. */
 	bool by_sigprof;
 
 	/* Both run under the collector's lock. start returns 0 or a negative errno; R has begun and
 	 * is empty. */
 	int (*start)(struct cp_run *r, const struct cp_config *c);
-	/* Must stop run in a thread that libc knows, because it calls functions of the program?
-	 * NULL = no. */
+	/* Returns true if a stop must run in a thread that libc knows, because it calls functions
+	 * of the program. NULL = no. */
 	bool (*needs_thread)(void);
 	void (*stop)(struct cp_run *r);
 	/* Goes on with the settings of C that are marked LIVE (config_rows.h). What was recorded so
 	 * far keeps its weight. Runs under the collector's lock, after a drain. Returns 0, or
 	 * -EOPNOTSUPP if this change needs a new start. NULL = no setting can be changed. */
 	int (*set)(struct cp_run *r, const struct cp_config *c);
-	/* A drain begins: it takes the events that exist at this moment. The list of modules is
-	 * read afterwards, so that it covers all of these events. */
+	/* Called when a drain begins, which takes the events up to this moment. The list of modules
+	 * is read afterwards, so it covers them all. */
 	void (*mark)(void);
-	/* Tells the exact totals of this moment (profile/profile.h). Called right before the rings
-	 * are marked, so that totals and samples are of the same events. */
+	/* Reports the exact totals up to now (profile/profile.h). Called right before the rings are
+	 * marked, so that totals and samples cover the same events. */
 	void (*totals)(struct cp_run *r);
 	/* Adds events that aren't in rings to R, in every drain. */
 	void (*collect)(struct cp_run *r);
-	/* A drain has ended: there may be new rows, and the modules that they lead through may be
-	 * about to go away. */
+	/* Called at the end of a drain, when there may be new rows whose modules may be about to go
+	 * away. */
 	void (*drained)(struct cp_run *r);
 	/* Calls SEE for each number of a row of R that the mode keeps, which SEE may change: rows
 	 * that nobody needs are given up, and the others get new numbers. */
 	void (*rows)(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg);
-	/* A dump to R's file or a window is about to begin: bring values up to date that must be
-	 * exact there. Called after collect. */
+	/* Called before a dump to R's file or a window, after COLLECT: updates the values that must
+	 * be exact there. */
 	void (*settle)(struct cp_run *r);
 	/* Writes R's rows as the text that gperftools' functions return. */
 	int (*text)(struct cp_run *r, struct cp_sink *to);
@@ -403,7 +402,7 @@ struct cp_mode_ops {
 	/* Writes sums of R that are known without a drain to TO, which has room for
 	 * CP_MODE_NUMBERS. Returns how many. For the control socket. */
 	unsigned (*numbers)(const struct cp_run *r, struct cp_mode_number *to);
-	/* Changes what differs from the other modes in S, the statistics of R. */
+	/* Sets what differs from other modes in S, the statistics of R. */
 	void (*stats)(const struct cp_run *r, struct cprof_stats *s);
 	/* Both run on the collector's thread, with the lock held. due returns when TICK wants to
 	 * run next (monotonic ns; UINT64_MAX = never). tick does the work. */
@@ -427,17 +426,18 @@ struct cp_mode_ops {
 	/* Are there events that aren't in rings and that a drain would move? Any context. */
 	bool (*has_more)(void);
 
-	/* A registered thread begins or ends. Called on that thread, or by the sweep. */
+	/* Called on a registered thread, or by the sweep, when the thread begins or ends. */
 	void (*thread_begin)(struct cp_thread *t);
 	void (*thread_end)(struct cp_thread *t);
-	/* The calling thread has ended, and has no record any more. */
+	/* Called when the calling thread has ended and has no record any more. */
 	void (*thread_left)(void);
 	/* T has ended and has no rings. If the mode needs its record until GONE, this sets T's
 	 * state to CP_THREAD_ENDED and returns true. */
 	bool (*keep)(struct cp_thread *t);
-	/* The calling thread has been paused, or has its first label. */
+	/* Called when the calling thread was paused or got its first label. */
 	void (*thread_changed)(void);
-	/* A module was unloaded: modules went away, U; the gate is still closed. */
+	/* Called after a module was unloaded: U has the modules that went away; the gate is still
+	 * closed. */
 	void (*unloaded)(struct cp_module_diff *u);
 	/* Called in the parent before a fork. */
 	void (*fork_begin)(void);
@@ -456,11 +456,11 @@ extern const struct cp_mode_ops *const cp_modes[CP_MODES];
 /* Set the table of modes that the functions below use; no modes until then. The rooms before the
  * modes know them by this table. Call before the first thread is registered. */
 void cp_mode_ops_set(const struct cp_mode_ops *const modes[CP_MODES]);
-/* Return the first mode of the table, and the mode that follows M in the order of their numbers;
- * CP_MODES: no more. Any context. */
+/* Return the first mode of the table, and the mode after M in the order of numbers; CP_MODES after
+ * the last. Any context. */
 unsigned cp_mode_ops_first(void);
 unsigned cp_mode_ops_after(unsigned m);
-/* Call this function of every mode that was built and has one, whether the mode is on or off. */
+/* Call this function of every built mode that has it, whether the mode is on or off. */
 bool cp_mode_ops_has_more(void);
 void cp_mode_ops_thread_left(void);
 void cp_mode_ops_thread_changed(void);
@@ -499,11 +499,11 @@ void cp_process_context_read(uint64_t at, cp_process_context_each *each, void *a
 struct cp_row {
 	uint64_t key; /* equal for stacks that may become one sample, rarely equal for others */
 	uint32_t stack;
-	uint32_t thread; /* canonical, or CP_NO_THREAD */
+	uint32_t thread; /* canonical number of the thread, or CP_NO_THREAD */
 };
 
 struct cp_rows {
-	struct cp_row *items; /* by rising key, equal keys in the order of their stacks; owned */
+	struct cp_row *items; /* sorted by key, then by stack; owned */
 	size_t count;
 };
 
@@ -522,13 +522,13 @@ void cp_rows_release(struct cp_rows *rows);
  * Under the collector's lock.
  */
 
-/* Counting begins anew, and from now on waits are followed. SINCE is set here. */
+/* Begin counting anew, and follow waits from now on. Sets SINCE. */
 void cp_wakers_start(unsigned of, struct cp_wakes_settings s);
 void cp_wakers_stop(unsigned of);
-/* KEEP is the thread that goes on with its profile in a fork's child; NULL: the child has none. */
+/* KEEP is the record of a fork child's thread if the child has a profile; else NULL. */
 void cp_wakers_fork_child(unsigned of, struct cp_thread *keep);
 
-/* For struct cp_mode_ops. */
+/* Members of a mode's cp_mode_ops. */
 uint64_t cp_wakers_period(const struct cp_run *r);
 
 void cp_wakers_count(const struct cp_run *r, struct cp_vec *to);

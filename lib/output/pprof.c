@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* profile.proto's wire format; see pprof.h.
+/* profile.proto's wire format, and the table of its strings; see pprof.h.
  *
  * A message is built at the end of the scratch buffer, with one byte reserved for its length. If
  * the length needs more bytes, the body moves up. Complete messages go to the sink some kilobytes
- * at a time. Fields that are zero are not written, as in proto3.
- */
+ * at a time. Fields that are zero are not written, as in proto3. */
 #include "output/pprof.h"
 
 #include <errno.h>
@@ -133,7 +132,7 @@ static void flush(struct cp_pprof *w, size_t at_least)
 	w->scratch_used = 0;
 }
 
-/* Interned text. */
+/* ---- interned text ---- */
 
 #define SLOTS_MIN ((size_t)1024) /* one page */
 
@@ -385,7 +384,7 @@ static uint8_t *raw_label(uint8_t *p, const struct cp_pprof_known *l)
 void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t depth,
 		     const int64_t *values, const struct cp_pprof_known *labels, size_t label_count)
 {
-	size_t start, fields = depth + w->value_count + 4; /* 2 more tags and lengths */
+	size_t start, fields = depth + w->value_count + 4; /* two more tags and lengths */
 	uint8_t *p;
 
 	if (!depth)

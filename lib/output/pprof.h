@@ -19,22 +19,23 @@
  * Pure: works on the caller's memory.
  */
 
-#define CP_DEFLATE_WINDOW ((size_t)32 << 10) /* how far back a reference reaches */
+#define CP_DEFLATE_WINDOW ((size_t)32 << 10) /* the farthest that a reference reaches back */
 #define CP_DEFLATE_OUT ((size_t)8 << 10)
 #define CP_DEFLATE_HASHES ((size_t)4096)
 
-/* All zero at the beginning, but for WRITE and TO. */
+/* All fields but WRITE and TO are zero at the beginning. */
 struct cp_deflate {
-	int (*write)(void *to, const void *data, size_t n); /* gets the output; 0 or an error */
+	int (*write)(void *to, const void *data,
+		     size_t n); /* takes the output; returns 0 or an error */
 	void *to;
-	int error;	     /* the first of WRITE */
-	uint32_t crc, total; /* of the input */
-	uint64_t bits;	     /* not yet in OUT; the first is the lowest */
+	int error;	     /* the first error of WRITE */
+	uint32_t crc, total; /* checksum and size of the input */
+	uint64_t bits;	     /* bits that are not yet in OUT, the first one lowest */
 	unsigned bit_count;
-	size_t begun;	      /* the header is written */
-	size_t filled, coded; /* bytes of WINDOW that are there, and those that were coded */
-	size_t used;	      /* bytes of OUT */
-	/* By the hash of three bytes: 1 + the place in WINDOW where they were last; 0: nowhere. */
+	size_t begun;	      /* 1 after the header was written */
+	size_t filled, coded; /* bytes in WINDOW, and how many of them were coded */
+	size_t used;	      /* used bytes of OUT */
+	/* By hash of three bytes: 1 + their last place in WINDOW; 0: nowhere. */
 	uint32_t last[CP_DEFLATE_HASHES];
 	uint8_t out[CP_DEFLATE_OUT];
 	uint8_t window[2 * CP_DEFLATE_WINDOW];
@@ -42,7 +43,7 @@ struct cp_deflate {
 
 /* Code N bytes. Returns 0 or the error of WRITE. */
 int cp_deflate_put(struct cp_deflate *d, const void *data, size_t n);
-/* Code what is left, and the end. Returns 0 or the error of WRITE. */
+/* Code the rest, and the end. Returns 0 or the error of WRITE. */
 int cp_deflate_end(struct cp_deflate *d);
 
 /* pprof.c
@@ -125,8 +126,8 @@ int cp_sink_file_close(struct cp_file_sink *f, bool fail, bool replace);
  * other failure removes it. */
 int cp_sink_file_rename(struct cp_file_sink *f, const char *path);
 
-/* A sink in own pages, for data that is written after the lock is released: the reader of a pipe or
- * socket may keep the writer waiting for ever. */
+/* A sink in own pages, for data that is written after the lock is released, because the reader of a
+ * pipe or socket may keep the writer waiting for ever. */
 struct cp_memory_sink {
 	struct cp_sink sink;
 	uint8_t *data;
@@ -178,8 +179,8 @@ struct cp_pprof_head {
 	const char *default_sample_type;
 	const char *drop_frames; /* as in struct cp_mode_ops, or NULL */
 	int64_t period;		 /* in period_type's unit */
-	int64_t time_nanos;	/* UTC, start of the window, or the moment that the values are of */
-	int64_t duration_nanos; /* length of the window, or 0 */
+	int64_t time_nanos;	 /* UTC: start of the window, or the moment of the values */
+	int64_t duration_nanos;	 /* length of the window, or 0 */
 };
 
 struct cp_pprof_mapping {
@@ -268,7 +269,7 @@ struct cp_encode_labels {
 
 /* A finished list of labels, as written. */
 struct cp_row_label_list {
-	uint32_t thread, set; /* which thread's and set's list this is */
+	uint32_t thread, set; /* thread and set that the list belongs to */
 	bool is_kept;	      /* the list is cached; fresh pages hold false */
 	size_t count;
 	struct cp_pprof_known labels[2 + CP_ROW_LABELS_CONFIGURED + CP_LABELS_MAX + CP_ROW_LABELS];
@@ -284,7 +285,7 @@ struct cp_row_labels {
 	struct cp_pprof *w;
 	struct cp_pprof_label configured[CP_ROW_LABELS_CONFIGURED];
 	size_t configured_count;
-	char text[1024];			    /* of the configured ones */
+	char text[1024];			    /* text of the configured labels */
 	struct cp_row_label_own own[CP_ROW_LABELS]; /* labels of the row before this one */
 	struct cp_row_label_list *kept;		    /* a cache of lists */
 };
@@ -297,7 +298,7 @@ int cp_row_labels_open(struct cp_row_labels *x, struct cp_pprof *w, const char *
  * the set. */
 const struct cp_row_label_list *cp_row_labels_of(struct cp_row_labels *x, uint32_t thread,
 						 const struct cp_thread_label *t, uint32_t set);
-/* Write COMMON to TO, with the labels in OWN added; a label in OWN replaces one of COMMON with the
+/* Write COMMON to TO with the labels of OWN added; a label of OWN replaces one of COMMON with the
  * same key. */
 void cp_row_labels_add(struct cp_row_labels *x, const struct cp_row_label_list *common,
 		       const struct cp_encode_labels *own, struct cp_row_label_list *to);
@@ -315,9 +316,10 @@ void cp_row_labels_close(struct cp_row_labels *x);
 #define CP_ENCODE_MORE 4
 
 struct cp_profile_info {
-	const struct cp_pprof_type *types; /* of the values, count first; then the further ones */
-	unsigned type_count;		   /* without the further ones */
-	unsigned default_type;		   /* as in struct cp_mode_ops */
+	const struct cp_pprof_type
+		*types;	       /* of the values, count first, then of the further values */
+	unsigned type_count;   /* number of types, without the further ones */
+	unsigned default_type; /* as in struct cp_mode_ops */
 	unsigned more_count;
 	void (*more_values)(const void *context, uint32_t row, uint64_t *values);
 	struct cp_pprof_type period_type;

@@ -10,16 +10,16 @@
 
 #define PAYLOAD_MAX 4096
 #define VERSION 2
-#define TEXT_MAX 128 /* of a key or value; longer ones are cut */
+#define TEXT_MAX 128 /* most bytes of a key or value; longer ones are cut */
 
 struct header {
 	char signature[8];
 	uint32_t version, size;
-	uint64_t published; /* 0: is being changed */
+	uint64_t published; /* 0 while it is being changed */
 	uint64_t payload;
 };
 
-/* Bytes of a protobuf message, and the field that was read last: a number or a BODY. */
+/* A cursor over a protobuf message, and the field that was read last: a number or a BODY. */
 struct cursor {
 	const uint8_t *at, *end;
 	unsigned field;
@@ -28,7 +28,7 @@ struct cursor {
 	const uint8_t *body, *body_end;
 };
 
-/* Field numbers. */
+/* Numbers of fields. */
 enum { CONTEXT_RESOURCE = 1, RESOURCE_ATTRIBUTE = 1, PAIR_KEY = 1, PAIR_VALUE = 2 };
 enum { VALUE_TEXT = 1, VALUE_NUMBER = 3 };
 
@@ -81,7 +81,7 @@ static struct cursor into(const struct cursor *c)
 	return (struct cursor){ .at = c->body, .end = c->body_end };
 }
 
-/* Control characters would make two lines of a comment. */
+/* Copy a text without control characters, which would break a comment's line. */
 static void copy_text(char *to, const struct cursor *c)
 {
 	size_t n = (size_t)(c->body_end - c->body);

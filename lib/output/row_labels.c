@@ -50,7 +50,7 @@ void cp_row_labels_close(struct cp_row_labels *x)
 	x->kept = NULL;
 }
 
-/* One value per key: a later value replaces an earlier one. */
+/* A later value of a key replaces an earlier one. */
 static void put_known(struct cp_row_label_list *r, const struct cp_pprof_known *known)
 {
 	size_t same = 0;
@@ -72,7 +72,7 @@ static void put_label(struct cp_row_labels *x, struct cp_row_label_list *r,
 static void put_thread(struct cp_row_labels *x, struct cp_row_label_list *r,
 		       const struct cp_thread_label *t)
 {
-	/* An empty value isn't a label, and its key isn't put into the file's strings. */
+	/* A label with an empty value is left out, and so is its key. */
 	if (t->name[0])
 		put_label(x, r, &(struct cp_pprof_label){ .key = "thread", .text = t->name });
 	if (t->tid)
@@ -80,7 +80,7 @@ static void put_thread(struct cp_row_labels *x, struct cp_row_label_list *r,
 			  &(struct cp_pprof_label){ .key = "tid", .number = t->tid, .unit = "" });
 }
 
-/* Add the label set that the thread itself had set. */
+/* Add the labels that the thread set itself. */
 static void put_set(struct cp_row_labels *x, struct cp_row_label_list *r, uint32_t set)
 {
 	size_t size, at = 0;

@@ -14,7 +14,7 @@
 
 #define NAME_LENGTH_MAX 255
 #define TRIES 8
-/* At most so many reads of a directory, of some 100 names each. */
+/* Most reads of a directory, of some 100 names each. */
 #define SWEEP_READS 64
 #define TAIL_MAX 48 /* length of a temporary name's tail */
 
@@ -89,7 +89,8 @@ int cp_sink_file_check(const char *path)
 		       : 0;
 }
 
-/* ".NAME.PID.tmp", or ".NAME.PID-RANDOM.tmp" for a later TRY; NAME is cut so that it fits. */
+/* Make the name ".NAME.PID.tmp", or for a later TRY ".NAME.PID-RANDOM.tmp"; NAME is cut if it is
+ * too long. */
 static int name_temporary(struct cp_file_sink *f, const char *name, unsigned try)
 {
 	size_t dir = (size_t)(name - f->path);
@@ -156,8 +157,8 @@ static bool is_temporary_of(const char *name, const char *ours, int *pid)
 	return number && !strcmp(name, ".tmp");
 }
 
-/* Is there no process PID here? Another container may have one, which then has a lock on its file.
- */
+/* Does process PID not exist here? It may exist in another container; then it has a lock on its
+ * file. */
 static bool is_dead(int pid)
 {
 	return cp_sys2(SYS_kill, pid, 0) == -ESRCH;

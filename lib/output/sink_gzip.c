@@ -38,8 +38,8 @@ static struct {
 	__typeof__(deflate) *deflate;
 } zlib;
 
-/* Functions that deflateInit2_ and deflate call: a program's function of such a name must not be
- * called instead. */
+/* Functions that deflateInit2_ and deflate call; the program may have functions of the same names,
+ * which must not be called. */
 static const char *const needed[] = { "deflateInit2_", "deflate", "deflateReset",
 				      "deflateEnd",    "crc32",	  "adler32" };
 
@@ -104,7 +104,7 @@ static void *allocate(void *opaque, unsigned count, unsigned size)
 	return p;
 }
 
-/* Nothing to do: the region is unmapped as a whole. */
+/* Does nothing: the region is unmapped as a whole. */
 static void release_nothing(void *opaque, void *p)
 {
 }
@@ -152,7 +152,7 @@ static int write_gzip(struct cp_sink *s, const void *data, size_t n)
 	return g->error;
 }
 
-/* Returns 0; -ENOMEM; or -ENOSYS if zlib needs more memory than there is room for. */
+/* Returns 0, -ENOMEM, or -ENOSYS if zlib needs more memory than REGION has. */
 static int make_state(struct cp_gzip_sink *g)
 {
 	struct cp_gzip_state *s = cp_sys_map(REGION);
@@ -194,7 +194,7 @@ static int write_small(struct cp_sink *s, const void *data, size_t n)
 	return cp_deflate_put(((struct cp_gzip_sink *)s)->small, data, n);
 }
 
-/* Without zlib, or with one that needs more memory than there is room for. */
+/* For a process without zlib, or with one that needs more memory than REGION has. */
 static int make_small(struct cp_gzip_sink *g)
 {
 	g->small = cp_sys_map(sizeof(*g->small));

@@ -16,11 +16,11 @@ struct walk {
 	const struct cp_thread *thread;
 	const struct cp_regs *regs;
 	unsigned max_depth;
-	unsigned before; /* frames at the start of the record that are there already */
+	unsigned before; /* number of frames that the record already has */
 	struct cp_stackmem_room *room;
 };
 
-/* Returns the set with the trace that T works on, CP_LABELSET_NONE if it works on none. */
+/* Returns the set with the trace that T works on, or CP_LABELSET_NONE. */
 static uint32_t traced(const struct cp_thread *t)
 {
 	struct cp_trace_ids ids;
@@ -52,7 +52,7 @@ static void label(struct cp_record *record, const struct cp_thread *t)
 /* The kernel's frames are at most one part in KERNEL_SHARE of a stack. */
 #define KERNEL_SHARE 2
 
-/* Runs on the ring's stack. */
+/* Runs on the stack that belongs to the ring. */
 static void walk_stack(void *arg)
 {
 	const struct walk *w = arg;
@@ -222,7 +222,7 @@ bool cp_capture_stack(struct cp_thread *t, const struct cp_regs *regs, struct cp
 	return ring != NULL;
 }
 
-/* The most frames that cp_capture_here unwinds; those for which any stack has room. */
+/* The most frames that cp_capture_here unwinds, and the number for which every stack has room. */
 #define HERE_MAX 4096u
 #define HERE_SMALL 136u
 
@@ -263,7 +263,7 @@ unsigned cp_capture_here(const struct cp_regs *regs, unsigned skip, void **to, u
 	    cp_load_relaxed(&cp_capture_settings.restricted))
 		return 0;
 	room = max < HERE_MAX - skip ? max + skip : HERE_MAX;
-	/* Mapped, because a handler's stack may have no room for the addresses. */
+	/* Mapped memory, because a handler's stack may be too small for the addresses. */
 	if (room > HERE_SMALL)
 		pcs = cp_sys_map(room * sizeof(*pcs));
 	if (!pcs)

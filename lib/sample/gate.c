@@ -19,7 +19,7 @@ static uint32_t flipping; /* one waiter flips the phase at a time */
  * threads of its priority. */
 #define YIELDS 64u
 #define NAP_NS 20000
-#define LONGEST 50u /* in naps */
+#define LONGEST 50u /* NAP_NS times this is the longest nap */
 
 unsigned cp_gate_enter(bool *stable)
 {

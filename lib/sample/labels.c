@@ -30,7 +30,7 @@ struct cp_labels *cp_labels_clone(const struct cp_labels *from)
 	memcpy(to->label, from->label, sizeof(to->label));
 	to->used = from->used;
 	to->inherit = from->inherit;
-	/* Differs from cached_version, which is 0, so the labels are not taken for cached. */
+	/* Not 0, which is cached_version: so the labels don't count as cached. */
 	to->version = 2;
 	return to;
 }
@@ -229,7 +229,7 @@ uint32_t cp_labels_current(struct cp_labels *l)
 	if (version == cp_load_relaxed(&l->cached_version))
 		return l->cached_set;
 	set = intern(l);
-	/* VERSION is odd during a change: the set is valid for this moment only. */
+	/* VERSION is odd during a change; then the set is valid only now. */
 	if (version & 1)
 		return set;
 	/* A handler that ran in between has stored the same set. */

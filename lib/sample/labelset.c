@@ -20,7 +20,7 @@ struct set {
 /* Mapped whole; only the used part is resident. A set's number is its offset in 8-byte units, plus
  * one. */
 struct table {
-	uint64_t used; /* bytes of ARENA; may exceed ARENA when it is full */
+	uint64_t used; /* bytes of ARENA that were asked for; may exceed its size */
 	uint32_t sets;
 	uint32_t buckets[BUCKETS]; /* set numbers, linear probing; 0 = empty */
 	char arena[ARENA] __attribute__((aligned(8)));
@@ -45,7 +45,7 @@ static struct table *get_table(void)
 	return none;
 }
 
-/* Returns FNV-1a, finished by a multiplication that spreads the low bits. */
+/* Returns the FNV-1a hash, multiplied so that the low bits are spread. */
 static uint32_t hash_of(const char *text, size_t size)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -60,7 +60,7 @@ static struct set *set_at(struct table *t, uint32_t number)
 	return (struct set *)(t->arena + (size_t)(number - 1) * 8);
 }
 
-/* Uses up to one in PART of the store. */
+/* Stores a new set. Only one in PART of the store may be used. */
 static uint32_t new_set(struct table *t, uint32_t hash, const char *text, size_t size,
 			unsigned part)
 {

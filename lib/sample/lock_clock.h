@@ -22,12 +22,12 @@ struct cp_lock_clock {
 	 * (sample.h). Set before the mode starts. */
 	int (*read)(clockid_t, struct timespec *);
 	uint64_t rate;	  /* ns per tick of the counter, times 2^32 */
-	uint64_t longest; /* RATE is exact enough for so many ticks; 0: the rate isn't known */
+	uint64_t longest; /* RATE is exact enough for this many ticks; 0: the rate is unknown */
 	uint64_t ms;	  /* ticks in a millisecond, roughly; 0: unknown */
 };
 extern struct cp_lock_clock cp_lock_clock;
 
-#define CP_LOCK_TICKS_NS UINT64_C(1000000) /* LONGEST, in ns */
+#define CP_LOCK_TICKS_NS UINT64_C(1000000) /* LONGEST as ns */
 
 struct cp_lock_moment {
 	uint64_t ns, ticks;
@@ -64,7 +64,7 @@ static inline uint64_t cp_lock_end(struct cp_lock_moment began)
 {
 	uint64_t ticks = cp_ticks() - began.ticks, now;
 
-	/* Acquire: the rate belongs to this limit, or is newer. */
+	/* Acquire: the rate is the one that belongs to this limit, or a newer one. */
 	if (ticks < cp_load_acquire(&cp_lock_clock.longest))
 		return began.ns + cp_lock_ticks_ns(ticks);
 	now = cp_lock_now();

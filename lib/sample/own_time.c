@@ -7,11 +7,11 @@
 #include "base/atomic.h"
 #include "base/sys.h"
 
-/* Work on threads of the program; under the collector's lock. */
-static uint64_t work_ns;    /* of finished work */
+/* Work on threads of the program, under the collector's lock. */
+static uint64_t work_ns;    /* CPU time of finished work */
 static uint64_t work_began; /* CPU clock of the thread at the start of its work; 0 = idle */
 
-static uint32_t changes; /* odd while TASK, BEGAN and ENDED_NS don't fit together */
+static uint32_t changes; /* odd while TASK, BEGAN and ENDED_NS are being changed */
 static uint32_t task;	 /* id of the collector's task; 0 = none */
 static uint64_t began;	 /* the task's CPU clock at its start */
 static uint64_t ended_ns;

@@ -93,7 +93,7 @@ static int map_event(int fd, void **pages)
  * its pages are left. */
 static void put_aside(struct cp_perf *p, void *old)
 {
-	/* Other events than the clock's go on until they are unmapped. */
+	/* Events that count something other than the clock go on until they are unmapped. */
 	if (p->once && !p->what)
 		p->past = old;
 	else
@@ -161,7 +161,7 @@ int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first, uint64_t base
 	p->period = draw_period(p, base);
 	/* The expected remainder at the thread's end equals this initial credit. */
 	p->credit = base * next_random(p) >> 32;
-	/* An event that hits each time needs no other period. */
+	/* An event that hits every time keeps its period. */
 	p->once = !p->what || base > 1;
 	p->left = p->once ? 1 : UINT32_MAX;
 	p->hit = false;
@@ -175,8 +175,8 @@ int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first, uint64_t base
 	fd = replace_event(p, tid, first);
 	if (fd < 0)
 		return fd;
-	/* A hit of a count may be in a system call that has more of them to come, before the
-	 * handler makes the next event. */
+	/* When a count hits, the system call may have more hits before the handler makes the next
+	 * event, so ONCE is for the clock only. */
 	start_event(fd, !p->what);
 	p->due = p->what ? 0 : cp_sys_clock_ns(CP_THREAD_CLOCK(tid));
 	p->due += p->due ? first : 0;

@@ -13,7 +13,7 @@
 
 uint64_t cp_poisson_seed(uint64_t seed, uint64_t number)
 {
-	/* The finalizer of splitmix64. */
+	/* As splitmix64 finalizes its state. */
 	uint64_t z = seed + (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -61,7 +61,7 @@ double cp_poisson_log(double u)
 
 uint64_t cp_poisson_draw(uint64_t *state, uint64_t interval)
 {
-	/* In (0, 1]: the logarithm of 0 is never computed. */
+	/* In (0, 1], because the logarithm of 0 doesn't exist. */
 	double u = (double)((next_random(state) >> 11) + 1) * 0x1p-53;
 	double bytes = -cp_poisson_log(u) * (double)interval;
 
@@ -100,7 +100,7 @@ void cp_poisson_estimate(uint64_t size, uint64_t interval, uint64_t *objects, ui
 	double w = cp_poisson_weight(size, interval);
 
 	*objects = (uint64_t)(w * CP_POISSON_ONE + 0.5);
-	/* Of the rounded number, so that the mean size of objects is exact. */
+	/* Computed from the rounded number, so that the mean size of objects is exact. */
 	*bytes = (uint64_t)(((__uint128_t)*objects * size + CP_POISSON_ONE / 2) >>
 			    CP_POISSON_ONE_SHIFT);
 }

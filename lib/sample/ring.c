@@ -12,7 +12,7 @@
 #define RING_MIN ((size_t)32 << 10)
 #define RECORDS_MIN 8
 
-/* Mapped in front of the data, whose size is a power of two. */
+/* Size of the header in front of the data, whose size is a power of two. */
 #define HEADER ((size_t)4096)
 
 /* Rings kept for later threads. A plain array of slots, taken with an exchange: without a list
@@ -20,7 +20,7 @@
 #define POOL 32
 
 static struct cp_ring *pool[POOL];
-static size_t ring_bytes = RING_MIN; /* of data */
+static size_t ring_bytes = RING_MIN; /* size of the data */
 
 void cp_ring_configure(unsigned max_depth)
 {
@@ -163,7 +163,7 @@ void cp_ring_mark(struct cp_ring *r)
 
 struct cp_record *cp_ring_next_marked(struct cp_ring *r)
 {
-	/* If TAIL is past MARKED, the mark is an earlier drain's, and its records are all taken. */
+	/* If TAIL is past MARKED, the mark is an earlier drain's, and all its records are taken. */
 	return r->tail < r->marked ? next_before(r, r->marked) : NULL;
 }
 

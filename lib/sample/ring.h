@@ -46,9 +46,9 @@ struct cp_stackmem_room {
 };
 
 struct cp_stackmem {
-	uint64_t direct_low, direct_size; /* this range is read directly; size 0 = it isn't known */
-	uint64_t here;			  /* the stack pointer's page; 0 = it may not be mapped */
-	uint64_t had_low; /* range that ROOM is a copy of; with ASKS: mapped range */
+	uint64_t direct_low, direct_size; /* range that is read directly; size 0 = unknown */
+	uint64_t here;			  /* page of the stack pointer; 0 = it may not be mapped */
+	uint64_t had_low; /* start of the range that ROOM holds; with ASKS: of the mapped range */
 	uint32_t had_size;
 	bool here_asked, asks;
 	struct cp_stackmem_room *room; /* the caller's buffer; NULL: copy word by word */
@@ -128,14 +128,14 @@ struct cp_record {
 
 #define CP_RECORD_SKIP 255u
 
-/* Program counters that are no addresses of a program. They become frames that say something. */
+/* Program counters that are no addresses of the program. They become explanatory frames. */
 #define CP_PC_SPECIAL (UINT64_C(1) << 63)
-/* What the stack's other frames called is not known, because the thread ended before it was
+/* The function that the other frames called is unknown, because the thread ended before it was
  * sampled. */
 #define CP_PC_NOT_SAMPLED CP_PC_SPECIAL
-/* Between the stack that allocated a block and the stack that freed it. */
+/* Separates the stack that allocated a block from the stack that freed it. */
 #define CP_PC_FREED (CP_PC_SPECIAL | 1)
-/* Between the stack that waited and the stack that woke it; or instead of the latter. */
+/* Separates the stack that waited from the stack that woke it, or replaces the latter. */
 #define CP_PC_WOKEN (CP_PC_SPECIAL | 2)
 #define CP_PC_WAKER_UNKNOWN (CP_PC_SPECIAL | 3)
 #define CP_PC_TIMED_OUT (CP_PC_SPECIAL | 4)
@@ -153,7 +153,7 @@ struct cp_ring {
 	uint64_t pad1[3];  /* puts the consumer's counters on another cache line */
 	uint64_t tail;
 	uint64_t forgotten; /* the producer no longer uses records up to this position */
-	uint64_t marked;    /* HEAD at the last mark; the consumer's */
+	uint64_t marked;    /* HEAD at the last mark; written by the consumer */
 	uint64_t pad2[5];
 	uint64_t data[];
 };

@@ -25,16 +25,17 @@
 enum cp_unwind_end {
 	CP_UNWIND_COMPLETE,   /* the thread's start was reached */
 	CP_UNWIND_TRUNCATED,  /* the depth limit cut it */
-	CP_UNWIND_INCOMPLETE, /* no rule, an unreadable or an implausible frame */
+	CP_UNWIND_INCOMPLETE, /* ended at a frame without a rule, or at an unreadable or implausible
+				 one */
 };
 
 struct cp_stackcopy;
 struct cp_stackmem_room;
 
 struct cp_unwind_input {
-	struct cp_regs regs;		/* of the interrupted (or calling) frame */
+	struct cp_regs regs;		/* registers of the interrupted (or calling) frame */
 	uint64_t stack_low, stack_high; /* this thread's stack, [low, high); both 0 = not known */
-	bool stable_modules;		/* no module can be unmapped until walk returns */
+	bool stable_modules;		/* modules stay mapped until walk returns */
 	bool own_tls;			/* no other thread has this thread's TLS (errno) */
 	/* Not NULL: the stack is another thread's, and only its pc and sp are known. */
 	struct cp_stackcopy *copy;
@@ -68,8 +69,8 @@ extern const struct cp_unwinder cp_unwinder_dwarf;
 
 /* capture.c
  *
- * guard → unwind → record: the functions that the event half of every source calls.
- */
+ * Takes a sample: enters the gate, unwinds, and records. The event half of every source calls these
+ * functions. */
 
 /* The control plane sets them before the first event. */
 struct cp_capture_settings {
@@ -77,15 +78,15 @@ struct cp_capture_settings {
 	unsigned max_depth; /* frames, 1..4096 */
 	/* Called in the event's context when a ring becomes half full. */
 	void (*wake)(void);
-	/* The program restricts its system calls: cp_capture_here makes none any more. */
+	/* the program restricts its system calls, so cp_capture_here makes none */
 	bool restricted;
 };
 
 extern struct cp_capture_settings cp_capture_settings;
 
-/* Kernel frames in an event's page of samples, leaf first, the callers' as return addresses. */
+/* Kernel frames in an event's page of samples, leaf first; callers have return addresses. */
 struct cp_kernel_frames {
-	const uint64_t *words; /* a power of two of them; indices wrap around */
+	const uint64_t *words; /* their number is a power of two; indices wrap around */
 	uint64_t mask, at;
 	unsigned count;
 };
@@ -165,8 +166,7 @@ static inline bool cp_gate_is_open(void)
 /* Returns how often modules may have gone away so far. */
 uint32_t cp_gate_openings(void);
 
-/* In a fork child: no other capture is in flight, and STILL of the caller's own closings are not
- * over. */
+/* In a fork child: ends the other captures; STILL of the caller's own closings go on. */
 void cp_gate_fork_child(unsigned still);
 
 /* own_time.c
@@ -214,7 +214,7 @@ void cp_own_time_fork_child(void);
 /* What an event counts: the kernel's numbers for perf_event_open. */
 struct cp_perf_what {
 	uint32_t type;	 /* PERF_TYPE_* */
-	bool user;	 /* only in the program, not in the kernel */
+	bool user;	 /* counts in the program only, not in the kernel */
 	uint64_t config; /* which event of that type */
 };
 
@@ -224,14 +224,14 @@ struct cp_perf {
 	void *pages;	 /* the control page and, after it, one page of samples; NULL: no event */
 	uint64_t period; /* weight of a hit; ns of the task clock, else events */
 	uint64_t first;	 /* the first event's period */
-	uint64_t credit; /* ns that were not given out in whole sampling periods */
+	uint64_t credit; /* ns that are left over after whole sampling periods */
 	uint64_t due;	 /* when the first hit is due, by the thread's CPU clock, ns; 0: unknown */
 	uint64_t random;
-	void *past;    /* pages of the first event, which hits no more; NULL: returned */
-	uint32_t left; /* hits until the event is made anew */
-	bool once;     /* this is the first event; the task clock's hits once */
+	void *past;    /* pages of the first event, which doesn't hit any more; NULL: returned */
+	uint32_t left; /* number of hits until the event is made anew */
+	bool once;     /* this is the first event; the task clock's first event hits once */
 	bool hit;      /* the first event has hit */
-	uint32_t busy; /* its handler uses the event */
+	uint32_t busy; /* the handler is using the event */
 	int32_t fd;    /* the descriptor number in the event's signals; no longer open */
 };
 
@@ -265,7 +265,7 @@ void cp_perf_event_release(const struct cp_perf *p, uint64_t tail);
 /* Convert HITS into a number of sampling periods of BASE_NS. The remainder is kept in P. */
 uint64_t cp_perf_event_credit(struct cp_perf *p, uint64_t hits, uint64_t base_ns);
 
-/* Return how many events HITS of P stand for. Not for the task clock, whose first event hits once.
+/* Return how many events HITS of P represent. Not for the task clock, whose first event hits once.
  */
 uint64_t cp_perf_event_weight(struct cp_perf *p, uint64_t hits);
 
@@ -282,7 +282,7 @@ bool cp_perf_event_is_programs(int fd);
  * because it could set errno.
  */
 
-/* Objects are counted in 1/65536ths: a weight is seldom whole. */
+/* Objects are counted in units of 1/65536, because a weight is seldom whole. */
 #define CP_POISSON_ONE_SHIFT 16
 #define CP_POISSON_ONE (UINT64_C(1) << CP_POISSON_ONE_SHIFT)
 
@@ -345,8 +345,8 @@ void cp_ticks_ask(void);
  * about the cost of handlers, and is left out.
  */
 
-#define CP_TIMING_LEARN 16 /* runs until the mean is meaningful */
-#define CP_TIMING_MAX 16   /* multiple of the mean from which a run is left out */
+#define CP_TIMING_LEARN 16 /* runs before the mean is used */
+#define CP_TIMING_MAX 16   /* runs of this multiple of the mean are left out */
 
 static inline uint64_t cp_timing_begin(void)
 {

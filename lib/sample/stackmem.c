@@ -11,7 +11,7 @@
 
 /* The smallest page size. Larger pages cost only an additional probe. */
 #define PAGE UINT64_C(4096)
-#define UNMAPPED 8   /* page 0 */
+#define UNMAPPED 8   /* an address in page 0 */
 #define BAD_HOW (-1) /* neither SIG_BLOCK, SIG_UNBLOCK nor SIG_SETMASK */
 /* A frame's saved registers lie a little below its return address, which is read first. */
 #define BELOW UINT64_C(128)
@@ -95,7 +95,7 @@ static long fill_room(struct cp_stackmem *m, uint64_t addr)
 	uint64_t page = addr & -PAGE;
 	long got;
 
-	/* The page below may not be mapped. */
+	/* The page below may be unmapped. */
 	m->had_low = addr - page < BELOW ? page : addr - BELOW;
 	got = cp_sys_peek_some(m->room->bytes, m->had_low, sizeof(m->room->bytes));
 	m->had_size = got > 0 ? (uint32_t)got : 0;
@@ -140,7 +140,7 @@ bool cp_stackmem_read_elsewhere(struct cp_stackmem *m, uint64_t addr, uint64_t *
 
 	if (m->copy)
 		return cp_stackcopy_read(m->copy, addr, word);
-	/* Page 0 is never a stack, and an address that wraps is garbage. */
+	/* Page 0 is no stack, and an address that wraps around is garbage. */
 	if (addr < PAGE || addr + sizeof(*word) - 1 < addr)
 		return false;
 	if (!is_here(m, addr) && !m->asks) {

@@ -37,7 +37,7 @@ struct cp_self *cp_thread_libc_self(void)
 	return cp_tls_is_libc() ? cp_thread_self() : NULL;
 }
 
-/* There is always a part, so that there is a section. */
+/* One part always exists, so that the section exists. */
 extern const uint64_t cp_thread_first_part CP_THREAD_PART;
 const uint64_t cp_thread_first_part = 0;
 
@@ -57,7 +57,7 @@ static struct cp_thread *record_in(struct cp_thread *chunk, size_t i)
 	return (struct cp_thread *)(void *)((char *)chunk + i * record_size());
 }
 
-/* A late signal may read a part meanwhile. */
+/* A late signal may read a part while it is reset. */
 static void reset_parts(struct cp_thread *t)
 {
 	const uint64_t *from = (const uint64_t *)(const void *)__start_cp_thread_parts;
@@ -102,8 +102,8 @@ struct cp_thread *cp_thread_of(int tid)
 
 bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base)
 {
-	/* Stored before the other records are read. Other threads do the same, so one of two
-	 * threads sees the other's base. */
+	/* Stored before the other records are read. Every thread does this, so one of two threads
+	 * sees the other's base. */
 	cp_store_seqcst(&t->alternate_base, base);
 	for (uint32_t i = 0; base && i < cp_thread_limit(); i++) {
 		struct cp_thread *other = cp_thread_at(i);
@@ -115,7 +115,7 @@ bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base)
 	return false;
 }
 
-/* A call that unmaps memory shall not take longer in programs of thousands of threads. */
+/* Limit of the search, so that unmapping stays fast in programs with thousands of threads. */
 #define ALTERNATES_MOST 256u
 
 bool cp_thread_has_alternate(const void *at, uint64_t size)
@@ -206,8 +206,8 @@ void cp_thread_free(struct cp_thread *t)
 		return;
 	cp_labels_free(t->labels);
 	t->labels = NULL;
-	/* Here, because the collector compares numbers of a part with each other, and only the
-	 * collector frees a record that has any. A claimer would change them while it reads. */
+	/* The parts are reset here and not by the next claimer: the collector compares their
+	 * numbers, and only the collector frees a record that has any. */
 	reset_parts(t);
 	/* Release: the next claimer sees the emptied record. */
 	cp_store_release(&t->state, CP_THREAD_FREE);
@@ -227,7 +227,7 @@ void cp_thread_fork_child(struct cp_thread *keep)
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 
-		/* The rings are unmapped: their contents are the parent's. */
+		/* Unmap the rings, whose contents are the parent's. */
 		cp_ring_discard(t->ring);
 		cp_ring_discard(t->hook_ring);
 		t->ring = t->hook_ring = NULL;

@@ -40,16 +40,16 @@ enum cp_count {
 	CP_COUNT_LOST_LABELS,	  /* samples without their labels: too many different sets */
 	CP_COUNT_LABELS_REFUSED,  /* labels that could not be set, or were cut */
 	CP_COUNT_UNSEEN_FREES,	  /* blocks that were allocated again without an observed free */
-	CP_COUNT_BURSTS_NS,	  /* CPU time of threads whose waits were counted */
-	CP_COUNT_SHORT_BURSTS_NS, /* of it, that of threads which run for less than a tick at a time
-				   */
+	CP_COUNT_BURSTS_NS, /* CPU time of threads whose bursts were counted (collect/collect.h) */
+	CP_COUNT_SHORT_BURSTS_NS, /* the part of it in threads that run for less than a tick at a
+				     time */
 	CP_COUNT_LOST_SPANS,	  /* spans whose latency was not kept: too many names */
 	CP_COUNT_DUMPS,		  /* files written */
 	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
 	CP_COUNTS
 };
 
-/* What was told of a thread (collect/collect.h): CPU time, and how often it began to wait. */
+/* CPU time and number of waits of a thread when its bursts were counted last. */
 struct cp_bursts {
 	uint64_t ran, waits;
 };
@@ -100,10 +100,11 @@ struct cp_label {
 };
 
 struct cp_labels {
-	uint32_t version;		     /* odd while the owner changes a label */
-	uint32_t cached_version, cached_set; /* the label set, by number, at that version */
-	uint32_t used;			     /* bit I: LABEL[I] is complete and set */
-	bool inherit; /* threads that the owner creates start with these labels */
+	uint32_t version; /* odd while the owner changes a label */
+	uint32_t cached_version,
+		cached_set; /* number of the label set, and the version that it belongs to */
+	uint32_t used;	    /* bit I: LABEL[I] is complete and set */
+	bool inherit;	    /* threads that the owner creates start with these labels */
 	struct cp_label label[CP_LABELS_MAX];
 };
 
@@ -192,19 +193,18 @@ struct cp_thread {
 	bool foreign;	 /* found by the sweep, or by a hook */
 	bool to_begin;	/* a hook registered it, and the sweep has not begun it for the modes yet */
 	bool named;	/* NAME is the thread's name at its end */
-	bool seen;	/* the sweep's mark */
-	bool finishing; /* waits for the collector to write the profiles at its end */
+	bool seen;	/* mark of the sweep */
+	bool finishing; /* waits until the collector has written the profiles at its end */
 	uint8_t unsignalled; /* takes no signals of the profiler: hooks/hooks.h */
 	bool making;	     /* is creating the collector's thread, with all signals blocked */
 	bool prof_blocked;   /* takes none of the program's SIGPROFs: see host_signal.h */
-	bool prof_waiting;   /* but the thread takes SIGPROF by sigwait */
+	bool prof_waiting;   /* but takes SIGPROF by sigwait */
 	uint64_t tls;	     /* TLS base, if it is libc's; 0 = not known */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
 	uint64_t stack_size;		/* as requested at creation; 0 = not known */
-	uint64_t alternate_base; /* where its alternate signal stack begins; 0 = it has no such
-				    stack */
-	/* The thread writes these rings, the drain empties them. NULL until the first sample. */
-	struct cp_ring *ring;	   /* has the samples that the thread's signal handlers take */
+	uint64_t alternate_base;	/* begin of its alternate signal stack; 0 = none */
+	/* The thread writes its rings, and the drain empties them. NULL until the first sample. */
+	struct cp_ring *ring;	   /* for samples that the thread's signal handlers take */
 	struct cp_ring *hook_ring; /* for samples of hooks, which a handler may interrupt */
 	/* Set by the thread; NULL until its first label. */
 	struct cp_labels *labels;
@@ -213,7 +213,8 @@ struct cp_thread {
 	 * which the kernel doesn't have because it has the profiler's: host_signal.h. */
 	void *alternate, *alternate_low;
 	uint64_t alternate_size;
-	bool alternate_invalid; /* the program's can't be written to: the profiler's stays */
+	bool alternate_invalid; /* the program's alternate stack can't be written to, so the
+				   profiler's stays */
 	void *(*start)(void *); /* the program's thread function, for the trampoline */
 	void *argument;
 	char name[CP_THREAD_NAME];
@@ -244,8 +245,9 @@ struct cp_deferred_signal {
 struct cp_heap_self {
 	uint64_t left;	   /* bytes until the next sample; 0: draw, or sample every allocation */
 	uint64_t interval; /* LEFT was drawn with this mean; 0 = it was never drawn */
-	uint64_t random;   /* state; 0 = not seeded */
-	/* With the fields here, the bytes that the thread has allocated: cp_heap_hot_allocated. */
+	uint64_t random;   /* state of the random generator; 0 = not seeded */
+	/* Together with the fields here, the bytes that the thread has allocated:
+	 * cp_heap_hot_allocated. */
 	uint64_t counted;
 	uint64_t allocated, freed; /* estimated bytes that are not in the totals yet */
 	/* ROOM is the number of bytes that the fast path (heap_exact.h) may allocate before the
@@ -256,10 +258,10 @@ struct cp_heap_self {
 	 * is 1, the thread isn't paused and has never had labels, and a table of live blocks
 	 * exists. NULL: check these conditions. */
 	struct cp_unwind_buffer *own;
-	uintptr_t resampled; /* a block that jemalloc has sampled anew; it tells of the end of the
-			      * old sample next */
+	uintptr_t resampled; /* a block that jemalloc has sampled anew; jemalloc reports the old
+				sample's end next */
 	union {
-		uint32_t not_now; /* not zero if any of these is set */
+		uint32_t not_now; /* not 0 if any of these is set */
 		struct {
 			uint8_t busy;	 /* OWN is in use */
 			uint8_t guard;	 /* allocations are the profiler's, not the program's */
@@ -268,9 +270,10 @@ struct cp_heap_self {
 					    have seen it */
 		};
 	};
-	uint16_t scratch; /* the unwinding buffer that it used last */
-	uint8_t shard;	  /* the shard of stacks that it owns: heap_signal.h; 0: none */
-	uint8_t untimed;  /* samples until one is timed; on the fast path: how often it was left */
+	uint16_t scratch; /* index of the unwinding buffer that it used last */
+	uint8_t shard;	  /* number of the shard of stacks that it owns (heap_signal.h); 0: none */
+	uint8_t untimed;  /* samples until the next timed one; on the fast path: how often the path
+			     was left */
 };
 
 /* The calling thread's own data. Initial-exec TLS, under 256 bytes, because access to dynamic TLS
@@ -278,17 +281,17 @@ struct cp_heap_self {
 struct cp_self {
 	struct cp_thread *thread; /* NULL: not registered */
 	uint8_t prof_blocked;	  /* the program believes that SIGPROF is blocked */
-	uint8_t prof_pending;	  /* and one of the program's SIGPROFs arrived meanwhile */
-	uint8_t in_capture;	  /* the profiler is unwinding: calls are libunwind's */
+	uint8_t prof_pending;	  /* one of the program's SIGPROFs arrived while it was blocked */
+	uint8_t in_capture;	  /* the profiler is unwinding, so calls come from libunwind */
 	uint8_t end_rounds;	  /* rounds of key destructors so far */
-	uint8_t gate_closed;	  /* by this thread's fork: fork_handlers.c */
-	uint8_t forks;		  /* between fork's handlers: module_list.c */
+	uint8_t gate_closed;	  /* set by this thread's fork: fork_handlers.c */
+	uint8_t forks;		  /* set between fork's handlers: module_list.c */
 	uint8_t in_dlclose;	  /* nesting depth (destructors may call it): dlclose_gate.c */
 	uint8_t marker; /* the mask bit of a spare signal also carries PROF_BLOCKED: host_signal.h
 			 */
-	uint8_t marker_blocked;		/* the program itself blocks that spare signal */
-	int32_t child;			/* pid of a vfork child that took over its mask: mask.c */
-	uint64_t dlclose_frame;		/* frame of the outermost dlclose */
+	uint8_t marker_blocked; /* the program itself blocks that spare signal */
+	int32_t child;		/* pid of a vfork child that has this thread's mask: mask.c */
+	uint64_t dlclose_frame; /* frame of the outermost dlclose */
 	struct cp_deferred_signal prof; /* the pending signal */
 	struct cp_heap_self heap;
 };
@@ -357,8 +360,8 @@ struct cp_trace_ids {
 	uint8_t trace[16], span[8];
 };
 
-/* Where the variable is, from a thread's TLS base; 0: there is none, and nobody asks. Set before
- * the first sample. */
+/* Offset of the variable from a thread's TLS base; 0: there is none, or nobody asks. Set before the
+ * first sample. */
 extern int64_t cp_trace_context_at;
 
 /* Reads what the thread with TLS base TLS is working on. Returns false if there is no variable, no

@@ -7,16 +7,16 @@
 
 #include "sample/lock_clock.h"
 
-/* An epoch is 4 ms, about the kernel's tick. A wait of an earlier epoch may become a long one. */
+/* Epochs of 4 ms, about the kernel's tick. A wait of an earlier epoch may become a long one. */
 #define EPOCH_NS_SHIFT 22
 #define YOUNG UINT64_C(0x10000)
 #define COUNT_MASK UINT64_C(0xffff)
 
-/* The rate of draws is looked at in windows of 16 epochs, 67 ms. */
+/* The rate of draws is adjusted in windows of 16 epochs, 67 ms. */
 #define WINDOW_SHIFT 4
 #define WINDOWS_PER_SECOND 15u
 #define SHIFT_MAX 20u
-#define BUDGET_MAX 30000u /* above this, all waits are drawn */
+#define BUDGET_MAX 30000u /* with a higher budget, all waits are drawn */
 
 /* A thread's open wait: its epoch in the lower half, its bucket, and these bits. */
 #define OPEN (UINT64_C(1) << 63)
@@ -26,9 +26,9 @@
 #define RECOUNT_NS UINT64_C(1000000000)
 
 struct cp_waiters_bucket cp_waiters_buckets[CP_WAITERS_BUCKETS];
-static uint32_t used; /* a thread has waited: a child that has no buckets to clear reads none */
+static uint32_t used; /* some thread has waited; otherwise a fork child has no buckets to clear */
 
-/* The part of a thread's record. */
+/* The waiter's part of a thread's record. */
 struct part {
 	uint64_t open;	 /* 0: no wait is open */
 	uint64_t random; /* 0: not seeded */
@@ -52,7 +52,7 @@ static uint32_t epoch_now(void)
 	return (uint32_t)(cp_lock_now_by(CLOCK_MONOTONIC_COARSE) >> EPOCH_NS_SHIFT);
 }
 
-/* WORD in EPOCH: the waits that were the newest may be old now. */
+/* Return WORD as of EPOCH: its newest waits may be old now. */
 static uint64_t in_epoch(uint64_t word, uint32_t epoch)
 {
 	uint64_t young = word >> 16 & COUNT_MASK, old = (word & COUNT_MASK) + young;
@@ -66,7 +66,7 @@ static void enter_bucket(struct cp_waiters_bucket *b, uint32_t epoch)
 {
 	uint64_t word = cp_load_relaxed(&b->word), to;
 
-	/* More waits than the word counts: the bucket is awaited anyway. */
+	/* If more waits begin than the word can count, the bucket stays awaited. */
 	do {
 		to = in_epoch(word, epoch);
 		if ((to >> 16 & COUNT_MASK) < COUNT_MASK)
@@ -87,7 +87,7 @@ static void leave_bucket(struct cp_waiters_bucket *b, uint32_t epoch)
 	} while (!cp_cas_acqrel(&b->word, &word, to));
 }
 
-/* The recount may have set it to 0. */
+/* A recount may have set DRAWN to 0. */
 static void undraw(struct cp_waiters_bucket *b)
 {
 	uint32_t drawn = cp_load_relaxed(&b->drawn);
@@ -101,7 +101,7 @@ static void close_wait(uint64_t open)
 {
 	struct cp_waiters_bucket *b = &cp_waiters_buckets[bucket_in(open)];
 
-	/* In this order: DRAWN is never too high without the word, which the recount reads. */
+	/* In this order, DRAWN is never too high without the word, which the recount reads. */
 	if (open & DRAWN)
 		undraw(b);
 	leave_bucket(b, (uint32_t)open);
@@ -170,11 +170,11 @@ uint32_t cp_waiters_open(struct cp_thread *t, struct cp_waiters_bucket *b, uint3
 
 	if (!cp_load_relaxed(&used))
 		cp_store_relaxed(&used, 1);
-	/* The word first, as in close_wait. */
+	/* Change the word first, as in close_wait. */
 	enter_bucket(b, epoch);
 	if (weight)
 		cp_add_relaxed(&b->drawn, 1);
-	/* A wait that was left, or one that this handler interrupts. */
+	/* Close a wait that was left by a jump, or one that this handler interrupts. */
 	left = cp_exchange_acqrel(&part_of(t)->open, open);
 	if (left)
 		close_wait(left);
@@ -244,7 +244,7 @@ bool cp_waiters_fork_child(struct cp_thread *keep)
 	for (unsigned i = 0; i < CP_WAITERS_BUCKETS; i++) {
 		struct cp_waiters_bucket *b = &cp_waiters_buckets[i];
 
-		/* Written only where it must be: each page that is written to is copied. */
+		/* Write only where necessary, because each written page is copied. */
 		if ((uint32_t)b->word)
 			b->word = 0;
 		if (b->drawn)

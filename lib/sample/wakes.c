@@ -10,14 +10,16 @@
 #include "sample/sample.h"
 #include "sample/thread.h"
 
-/* An entry's state: a generation in the upper half, pins, and how many waits may still take it. */
+/* The state of an entry: a generation in the upper half, pins, and the number of waits that may
+ * still take it. */
 #define GENERATION (UINT64_C(1) << 32)
 #define PIN (UINT64_C(1) << 24)
 #define PINS_MASK (UINT64_C(0xff) << 24)
 #define FILLING (UINT64_C(1) << 23)
-#define LEFT_MASK UINT64_C(0xffff) /* all bits: any number of waits */
+#define LEFT_MASK UINT64_C(0xffff) /* all bits set: any number of waits */
 
-/* Stacks that a waking thread takes per second, and at once: at most 1 % of its time. */
+/* Time in which a waking thread earns one stack, and the most that it saves: at most 1 % of its
+ * time. */
 #define STACK_NS UINT64_C(200000)
 #define STACKS_SAVED_NS UINT64_C(200000000)
 
@@ -27,16 +29,16 @@ uint64_t cp_wakes_counts[2][CP_WAKES_COUNTS];
 
 struct entry {
 	uint64_t state;
-	uint64_t key, time; /* TIME: monotonic ns */
+	uint64_t key, time; /* TIME is monotonic ns */
 };
 
 struct cp_wakes_entries {
-	uint32_t next; /* the entry to be filled next */
+	uint32_t next; /* index of the entry to be filled next */
 	struct entry entry[CP_WAKES_ENTRIES];
 	uint64_t records[CP_WAKES_ENTRIES][CP_RECORD_WORDS(CP_WAKES_DEPTH)];
 };
 
-/* The part of a thread's record. */
+/* The waker's part of a thread's record. */
 struct part {
 	uint64_t credit; /* monotonic ns: stacks are taken up to here */
 };
@@ -50,7 +52,7 @@ void cp_wakes_set(unsigned of, uint64_t threshold_ns, uint32_t budget)
 	cp_store_relaxed(&cp_wakes_settings[of >> 1].budget, budget);
 }
 
-/* The mode whose file has the waits OF. */
+/* Return the mode in whose file the waits OF are. */
 static enum cprof_mode mode_of(unsigned of)
 {
 	return of == CP_WAKES_OF_IO ? CPROF_IO_WAKERS : CPROF_LOCK_WAKERS;
@@ -166,8 +168,8 @@ static enum cp_wakes_count count_of(enum cp_wakes_how how, const struct cp_recor
 	return !waker ? CP_WAKES_UNKNOWN : waker->depth ? CP_WAKES_KNOWN : CP_WAKES_NO_STACK;
 }
 
-/* The thread whose record is in TLS is another one in a vfork's child, and in a clone that shares
- * its maker's TLS. */
+/* In a vfork's child, and in a clone that shares its maker's TLS, the record in TLS belongs to
+ * another thread. */
 __attribute__((noinline)) static void record(const struct cp_wakes_wait *w, unsigned of,
 					     const struct cp_event *e, enum cp_wakes_how how,
 					     struct cp_wakes_entries *entries, uint64_t ended,
@@ -183,7 +185,7 @@ __attribute__((noinline)) static void record(const struct cp_wakes_wait *w, unsi
 	if (cp_load_relaxed(&t->tid) != cp_sys_gettid())
 		return;
 	began = cp_timing_begin();
-	/* No handler may interrupt: it could wait, too, or jump away and leave the entry pinned. */
+	/* Block all signals: a handler could wait, too, or jump away and leave the entry pinned. */
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
 	wake = entries ? take_wake(entries, w, ended, how == CP_WAKES_WOKEN_LAST, true) : NULL;
 	waker = wake ? record_of(entries, wake) : NULL;
@@ -335,7 +337,7 @@ void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w)
 static void forget_wakes(struct cp_wakes_entries *all)
 {
 	for (unsigned i = 0; i < CP_WAKES_ENTRIES; i++)
-		/* Written only where it must be: each page that is written to is copied. */
+		/* Write only where necessary, because each written page is copied. */
 		if (all->entry[i].state & ~-GENERATION)
 			all->entry[i].state &= -GENERATION;
 }

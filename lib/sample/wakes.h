@@ -67,7 +67,7 @@ static inline bool cp_waiters_awaited(const struct cp_waiters_bucket *b)
  * Returns the weight of the wait as a sample; 0: it isn't drawn. Closes the wait that T had open.
  * Any context. */
 uint32_t cp_waiters_open(struct cp_thread *t, struct cp_waiters_bucket *b, uint32_t budget);
-/* Close the open wait of T, the calling thread or one that has ended; nothing if it has none. */
+/* Close the open wait, if any, of T: the calling thread or one that has ended. */
 void cp_waiters_close(struct cp_thread *t);
 /* Return true if one of the waits in B may become a sample: it was drawn, or lasts for a while. */
 bool cp_waiters_are_needed(const struct cp_waiters_bucket *b);
@@ -117,7 +117,7 @@ bool cp_waiters_fork_child(struct cp_thread *keep);
 /* Waits from this length on are all samples. */
 #define CP_WAKES_LONG_NS UINT64_C(20000000)
 
-/* The modes whose waits are followed, by bits. */
+/* The modes whose waits are followed, as bits. */
 extern uint32_t cp_wakes_on __attribute__((visibility("hidden")));
 enum { CP_WAKES_OF_LOCK = 1, CP_WAKES_OF_IO = 2 };
 
@@ -127,16 +127,16 @@ struct cp_wakes_settings {
 	uint64_t since;	       /* monotonic ns: only waits that begin later are samples */
 	uint32_t budget;       /* draws per second and bucket, roughly */
 };
-/* By mode: 0 for CP_WAKES_OF_LOCK, 1 for CP_WAKES_OF_IO. */
+/* Index 0 for CP_WAKES_OF_LOCK, 1 for CP_WAKES_OF_IO. */
 extern struct cp_wakes_settings cp_wakes_settings[2];
 void cp_wakes_set(unsigned of, uint64_t threshold_ns, uint32_t budget);
 
 /* How a wait ended. */
 enum cp_wakes_how {
-	CP_WAKES_WOKEN,	      /* a thread woke it: the oldest wake that nobody has taken */
-	CP_WAKES_WOKEN_LAST,  /* the same: the newest wake */
+	CP_WAKES_WOKEN,	      /* a thread woke it: it takes the oldest wake that nobody has taken */
+	CP_WAKES_WOKEN_LAST,  /* the same with the newest wake */
 	CP_WAKES_TIMED_OUT,   /* nobody woke it */
-	CP_WAKES_INTERRUPTED, /* by a signal handler of its thread */
+	CP_WAKES_INTERRUPTED, /* a signal handler of its thread ended it */
 };
 
 /* A wait, in the frame of the function that waits. */
@@ -162,10 +162,10 @@ static inline bool cp_wakes_awaited(uint64_t key)
  * Any context. */
 void cp_wakes_begin(struct cp_wakes_wait *w, struct cp_thread *t, unsigned of, uint64_t key,
 		    struct cp_lock_moment began);
-/* The wait ended like HOW, in libc's FUNCTION: record the sample, with TAG. */
+/* The wait ended as HOW says, in libc's FUNCTION: record the sample, with TAG. */
 void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how how, uint64_t tag,
 		  const void *function);
-/* There was no wait after all. */
+/* Call instead of cp_wakes_end if there was no wait after all. */
 void cp_wakes_cancel(const struct cp_wakes_wait *w);
 
 /* A thread is about to wake up to MOST of the threads that wait for KEY. */
@@ -173,7 +173,8 @@ struct cp_wakes_wake {
 	uint64_t key;
 	uint32_t most;
 	unsigned of;	      /* CP_WAKES_OF_* */
-	const void *function; /* of libc: the leaf of its stack. NULL: nothing is walked */
+	const void *function; /* libc's function, the leaf of the waking thread's stack. NULL: no
+				 stack is taken */
 	/* Not NULL: changes the stack, which has room for DEPTH frames. */
 	void (*change)(struct cp_record *record, unsigned depth, const void *arg);
 	const void *arg;
@@ -187,12 +188,12 @@ void cp_wakes_wake(struct cp_thread *t, const struct cp_wakes_wake *w);
 /* In a fork child, on its only thread, with the record KEEP or NULL: nobody waits. */
 void cp_wakes_fork_child(struct cp_thread *keep);
 
-/* Counts since the process began. */
+/* Numbers since the process began. */
 enum cp_wakes_count {
 	CP_WAKES_KNOWN,	    /* samples with a waking thread's stack */
-	CP_WAKES_UNKNOWN,   /* without one: nothing that was seen woke it */
-	CP_WAKES_NO_STACK,  /* without one: the wake was seen, but its stack was not taken */
-	CP_WAKES_NOT_WOKEN, /* timed out or interrupted */
+	CP_WAKES_UNKNOWN,   /* samples without one: no wake was seen */
+	CP_WAKES_NO_STACK,  /* samples without one: the wake was seen, but no stack was taken */
+	CP_WAKES_NOT_WOKEN, /* waits that timed out or were interrupted */
 	CP_WAKES_COUNTS
 };
 extern uint64_t cp_wakes_counts[2][CP_WAKES_COUNTS];

@@ -21,7 +21,7 @@
 
 #define API __attribute__((visibility("default")))
 
-/* The sizes of the structs in the first release; a smaller one was never valid. */
+/* Sizes of the structs in the first release; smaller ones are invalid. */
 #define OPTIONS_MIN (offsetof(struct cprof_options, reserved) + sizeof(unsigned long long))
 #define STATS_MIN sizeof(struct cprof_stats)
 
@@ -58,7 +58,7 @@ static int double_marks(char *to, size_t size)
 	return 0;
 }
 
-/* A file name; a template; a file name that is to become a template. */
+/* Kinds of paths: a file name, a template, or a file name that becomes a template. */
 enum kind { FILE_NAME, TEMPLATE, LITERAL };
 
 /* Makes PATH absolute from the current directory. Returns 0, -ENAMETOOLONG, or getcwd's negative
@@ -145,8 +145,8 @@ static int to_config(struct cp_config *c, const struct cprof_options *o)
 	return err ? err : copy_text(c->labels, sizeof(c->labels), o->labels);
 }
 
-/* Starts the session that the program asks for, in place of one that only waits for requests from
- * outside: the program's settings count. */
+/* Starts the session that the program asks for. It replaces a session that only waits for requests
+ * from outside; the program's settings are used. */
 static int start_session(struct cp_config *c)
 {
 	bool idle = cp_session_is_idle();
@@ -177,7 +177,7 @@ static int start_with(const struct cprof_options *options)
 	if (options && (options->size < OPTIONS_MIN || options->size > sizeof(o)))
 		return -EINVAL;
 	if (options) {
-		/* A program that was built against an older header lacks the last fields. */
+		/* A program that was built with an older header lacks the last fields. */
 		memcpy(&o, options, options->size);
 		err = to_config(&c, &o);
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers requests of other processes; see control.h. */
+/* Answers requests of other processes; see session.h. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static uint64_t sampling_ns(const struct cp_run *r, const struct cprof_stats *s)
 	return s->handler_ns ? s->handler_ns : cp_run_hooks_ns(r, s->samples);
 }
 
-/* Adds what there is to say of run R. Returns the CPU time of its samples. */
+/* Adds the lines about run R. Returns the CPU time of its samples. */
 static uint64_t add_run(struct cp_control_message *m, const struct cp_run *r)
 {
 	struct cprof_stats s = { .size = sizeof(s) };
@@ -94,7 +94,7 @@ static uint64_t add_run(struct cp_control_message *m, const struct cp_run *r)
 
 /* ---- spans ---- */
 
-/* A line has at most so many bytes. */
+/* Most bytes of a line. */
 #define SPAN_LINE 512
 
 /* Adds "span.I=COUNT SUM_NS NS:COUNT_UP_TO_NS,... NAME" and "spent.I=CPU_NS WAIT_NS BYTES". */
@@ -209,10 +209,10 @@ static int mode_of(unsigned modes)
 
 /* ---- requests ---- */
 
-/* A longer time amounts to no limit. */
+/* A longer time means no limit. */
 #define FOR_MAX_NS (UINT64_C(1000000000) * 3600 * 24 * 365)
 
-/* Adds to REPLY why a setting is not taken. */
+/* Starts modes by the request. Adds to REPLY why a setting is not accepted. */
 static int start_modes(struct cp_control_message *reply)
 {
 	static struct cp_config c; /* large */
@@ -260,7 +260,7 @@ static int stop_modes(void)
 	return cp_api_change_end(call.result);
 }
 
-/* Adds what was changed, or why not, to reply M. */
+/* Changes settings by request M. Adds the changes, or the reason of a failure, to the reply M. */
 static int set_setting(struct cp_control_message *m)
 {
 	int mode = mode_of(CP_MAIN_MODES);
@@ -305,9 +305,9 @@ static int dump_mode(int fd)
 	return call.result;
 }
 
-/* The window that was written last, until it is known whether the client has it. */
+/* The last window that was written, until it is known whether the client has received it. */
 static struct cp_window_take taken;
-static uint32_t answering; /* futex: 1 until then */
+static uint32_t answering; /* futex: 1 until the answer was sent */
 
 /* Sending never waits, so that an answer takes milliseconds. */
 #define ANSWER_MAX_NS 100000000
@@ -317,7 +317,7 @@ static int end_consumer(struct cp_window_take *t)
 {
 	enum cprof_mode parent = cp_runs_parent(t->mode);
 
-	/* With a file the mode goes on. */
+	/* A mode that has a file goes on. */
 	if (cp_session.runs[parent].nofile && cp_modes[parent]->needs_thread &&
 	    cp_modes[parent]->needs_thread())
 		return -EOPNOTSUPP;

@@ -56,7 +56,7 @@ static void in_parent(void)
 		cp_gate_open();
 }
 
-/* Of the fork that has made this child. */
+/* State of the fork that has made this child. */
 static bool alone, halfway;
 
 /* If a destructor forked, the child's dlclose opens the gate later. */

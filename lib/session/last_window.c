@@ -22,7 +22,7 @@
 /* Linux's MFD_NOEXEC_SEAL, which older headers lack. */
 #define NOEXEC_SEAL 8u
 
-/* Returns a connection to consumer ID, or a negative errno. */
+/* Connects to consumer ID. Returns the connection or a negative errno. */
 static int reach(uint64_t id)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -88,7 +88,7 @@ static void hand_over(struct cp_run *r, struct cp_consumer *c)
 
 	if (to < 0)
 		return;
-	/* An answer that nobody has confirmed did not arrive. */
+	/* An answer without a confirmation did not arrive. */
 	cp_consumers_confirm(c, false);
 	cp_sink_memory_open(&memory);
 	err = cp_dump_window(r, c, &cp_session.config, &memory.sink);

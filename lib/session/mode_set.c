@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Changes settings of a mode while it is on; see session.h. */
+/* Changes settings of a mode while it is on, and checks modes before their start; see session.h. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "settings/settings.h"
 #include "sample/sample.h"
 
-static struct cp_config next; /* only the settings of the mode are used */
+static struct cp_config next; /* only the mode's settings in it are used */
 
 static void read_row(struct cp_mode_set *s, const struct cp_config_row *row)
 {
@@ -45,7 +45,7 @@ static int read_rows(struct cp_mode_set *s)
 	return s->why[0] ? -ERANGE : s->count ? 0 : -EINVAL;
 }
 
-/* The files of the mode and of its companions tell of the changes. */
+/* Note the changes for the files of the mode and of its companions. */
 static void note(const struct cp_mode_set *s)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -96,7 +96,7 @@ void cp_mode_set_apply(void *arg)
 	cp_own_time_work_end();
 }
 
-/* Checks before a mode starts. */
+/* ---- checks before a mode starts ---- */
 
 /* Creates the temporary file of PATH, and removes it. Returns 0 or a negative errno. */
 static int try(const char *path)

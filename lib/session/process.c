@@ -69,8 +69,8 @@ static bool is_preloaded(void)
 	return list && strstr(list, "libcprof");
 }
 
-/* A misspelt variable is reported once. Where it turned the profile off, nothing but the parent
- * tells whether it was reported. */
+/* Report a misspelt variable once. If the misspelling turned the profile off, only the parent can
+ * tell whether it was reported. */
 static void say_unknown(bool any_mode)
 {
 	struct cp_unknown u;
@@ -93,13 +93,13 @@ static void say_unknown(bool any_mode)
 	}
 }
 
-/* Without a mode, signals that would be asked for a profile stay the program's. */
+/* Without a mode, the signals that ask for profiles stay the program's. */
 static void leave_signals(struct cp_config *c)
 {
 	c->dump_signal = c->toggle_signal = c->heap_signal = 0;
 }
 
-/* Reading all settings writes to ten pages, which a process that isn't profiled does without. */
+/* Reading all settings writes to ten pages; a process that isn't profiled avoids this. */
 static bool any_path(void)
 {
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m)) {
@@ -144,7 +144,7 @@ void cp_process_begin(void)
 	any = any_path();
 	cp_profiled_begin();
 	cp_session_start_learn_tree();
-	/* A bad value is reported once, not by every child of a make. */
+	/* A bad value is reported once, and not by every child of a make. */
 	if (any && cp_session.process_tree.owner)
 		cp_config_read_for(&c, read_variable, program_invocation_short_name);
 	else if (any)
@@ -352,7 +352,7 @@ void cp_process_leave_others(void)
 	cp_profiled_retire();
 }
 
-static bool forked_alone; /* in a child before cp_process_forked */
+static bool forked_alone; /* set in a child before cp_process_forked */
 
 void cp_process_fork_child(bool alone)
 {

@@ -13,14 +13,14 @@
 
 /* Most short processes have ended by then. */
 #define AFTER_NS UINT64_C(1000000000)
-/* Until the next look whether a helper has started, on a machine where that takes long. */
+/* Time until the next look whether a helper has started on a slow machine. */
 #define REAP_NS UINT64_C(100000000)
-/* A helper that never asks for a window, because it can't, is started so often, later and later. */
+/* Number of times that a helper is started if it can't ask for windows; each time later. */
 #define STARTS 3
-/* On a busy machine the control socket may be late: so many seconds it is waited for. */
+/* On a busy machine the control socket may come late; number of seconds to wait for it. */
 #define TRIES 10
 
-static unsigned starts; /* of helpers that have not followed this process */
+static unsigned starts; /* number of helpers that have not followed this process */
 /* A helper whose start has not ended. In a fork child it is the parent's. */
 static struct cp_helper *starting;
 
@@ -87,7 +87,7 @@ static void start_push(void)
 		look_again(0);
 }
 
-/* Has the helper that followed this process ended, without a word? Another one takes over its
+/* Has the helper that followed this process ended without a message? Another helper takes over its
  * windows (cp_consumers_take_over). */
 static bool is_orphaned(void)
 {

@@ -11,9 +11,9 @@
 
 /* Most short processes have ended by then. */
 #define AFTER_NS UINT64_C(1000000000)
-/* Until the next look whether the helper has started. */
+/* Time until the next look whether the helper has started. */
 #define REAP_NS UINT64_C(100000000)
-/* On a busy machine the control socket may be late: so many seconds it is waited for. */
+/* On a busy machine the control socket may come late; number of seconds to wait for it. */
 #define TRIES 10
 
 static unsigned tries;
@@ -26,7 +26,7 @@ static void look_again(uint64_t after)
 
 void cp_serve_plan(void)
 {
-	/* In a fork child it is the parent's. */
+	/* In a fork child, the helper is the parent's. */
 	starting = NULL;
 	tries = 0;
 	cp_store_relaxed(&cp_session.serve_at, UINT64_MAX);

@@ -181,7 +181,7 @@ void cp_session_finish(const char *when, unsigned seconds)
 	cp_control_path_remove();
 	if (!call.helper)
 		return;
-	/* There may be many descendants; their helpers are not waited for. */
+	/* There may be many descendants, so their helpers are not waited for. */
 	done = cp_helper_wait(call.helper, cp_session.process_tree.owner ? seconds : 0);
 	if (cp_session.config.verbose)
 		cp_log("lines and inlined calls %s",

@@ -19,8 +19,7 @@
 
 /* api.c
  *
- * Functions of api.c that the gperftools-compatible functions (gperftools.c) need.
- */
+ * Functions that the gperftools-compatible functions (gperftools.c) use. */
 
 /* Starts MODE for gperftools' functions. Everything except the path comes from the environment.
  * NAME is used literally, not as a template; SUFFIX may be a template. CPUPROFILE_REALTIME turns
@@ -30,30 +29,30 @@ int cp_api_start_mode(enum cprof_mode mode, const char *name, const char *suffix
 
 /* api_change.c
  *
- * One start or stop by the program at a time. A concurrent one fails with -EBUSY and does not wait.
- */
+ * Lets the program make one start or stop at a time. A concurrent one fails with -EBUSY and does
+ * not wait. */
 
 /* Begins a start or stop. Returns false if another one runs. */
 bool cp_api_change_begin(void);
-/* Ends it. Returns ERR. */
+/* Ends the start or stop. Returns ERR. */
 int cp_api_change_end(int err);
-/* In a fork child. Returns true if the session is half started or half stopped, by a thread that
- * the child doesn't have. */
+/* Call in a fork child. Returns true if the session is half started or half stopped, by a thread
+ * that the child doesn't have. */
 bool cp_api_change_fork_child(void);
 
 /* control.c
  *
- * What other processes may ask of the session, over the control socket (base/control.h). Runs in
- * the collector.
- */
+ * Answers requests of other processes, which come over the control socket (base/control.h). Runs in
+ * the collector. */
 
 struct cp_control_place;
 
 /* Answers request M in place, with descriptor FD or -1. Without the collector's lock. */
 void cp_control_answer_request(struct cp_control_message *m, int fd);
-/* The answer to the last request was sent, or the client had gone. As above. */
+/* Called when the answer to the last request was sent, or the client had gone. Without the
+ * collector's lock. */
 void cp_control_see_answered(bool received);
-/* In a fork child: the request is the parent's. */
+/* Call in a fork child: drops the request, which is the parent's. */
 void cp_control_fork_child(void);
 /* Wait until it is known whether the window that is just being sent has arrived, so that what is
  * handed over before an exec or the end doesn't have its time again. At most a tenth of a second.
@@ -61,9 +60,10 @@ void cp_control_fork_child(void);
 void cp_control_wait_for_answer(void);
 /* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
 bool cp_control_wanted(bool early);
-/* Where the socket is to be besides its abstract name: CPROF_CONTROL=/PATH. */
+/* Sets the socket's second place: CPROF_CONTROL=/PATH. */
 void cp_control_where(struct cp_control_place *place);
-/* Say that it can't be there. The process's first program says it; others with CPROF_VERBOSE. */
+/* Prints that the socket can't be there. The process's first program prints it always, others with
+ * CPROF_VERBOSE. */
 void cp_control_failed(const struct cp_control_place *place, int err);
 
 /* thread_waits.c
@@ -74,30 +74,31 @@ void cp_control_failed(const struct cp_control_place *place, int err);
  */
 
 struct cp_thread_wait {
-	const char *cause; /* as the label "wait" of wall profiles; NULL = unknown */
-	/* A futex: what it is the word of ("mutex"), and its address; 0 = none. Of a condition the
-	 * word's own address is known. */
+	const char *cause; /* text of the label "wait" in wall profiles; NULL = unknown */
+	/* For a futex: the kind of lock ("mutex") that its word belongs to, and the lock's address;
+	 * 0 = none. For a condition, the word's own address. */
 	const char *lock_kind;
 	uint64_t lock;
 	int holder; /* tid of the thread that has the lock, while this one waits; 0 = unknown */
-	unsigned readers;	   /* threads that have it to read */
+	unsigned readers;	   /* number of threads that hold it to read */
 	int joined;		   /* tid of the thread whose end is waited for; 0 = none */
 	int fd;			   /* -1 = none */
-	const char *kind, *target; /* of FD; NULL = unknown, or not allowed */
-	unsigned descriptors;	   /* that poll or select waits for; 0 = another call */
-	int child;		   /* its pid; 0 = none, or any */
+	const char *kind, *target; /* kind and target of FD; NULL = unknown, or not allowed */
+	unsigned descriptors; /* number of descriptors that poll or select waits for; 0 = another
+				 call */
+	int child;	      /* pid of the child that is waited for; 0 = none, or any */
 	const char *child_name;
 	bool limited;	   /* the wait for the lock has a time limit */
 	unsigned deadlock; /* number of the deadlock that the thread is a part of; 0 = none */
 };
 
-/* A thread as it was seen. */
+/* A thread at the time of the look. */
 struct cp_thread_look {
 	int tid;
 	enum cp_wall_doing doing;
 	uint64_t clock; /* its CPU time, for a waiting thread */
 	struct cp_wall_call call;
-	enum cp_wall_futex futex; /* if it waits for one */
+	enum cp_wall_futex futex; /* kind of the futex that it waits for */
 	struct cp_thread_wait wait;
 };
 
@@ -116,7 +117,7 @@ bool cp_thread_waits_still(const struct cp_thread_look *t);
 
 /* Register with pthread_atfork. Call in the constructor: later it may allocate. */
 void cp_fork_handlers_install(void);
-/* From now on the handlers act, because a session begins. Any context. */
+/* Let the handlers act from now on, because a session begins. Any context. */
 void cp_fork_handlers_begin(void);
 
 /* mode_set.c
@@ -139,12 +140,12 @@ int cp_mode_set_check_added(const struct cp_config *c);
 
 struct cp_mode_set {
 	unsigned mode;			      /* below CP_MAIN_MODES */
-	const char *(*name)(const char *key); /* the value of a variable, or NULL */
-	unsigned count;			      /* out: the settings that were given */
+	const char *(*name)(const char *key); /* returns the value of a variable, or NULL */
+	unsigned count;			      /* out: number of settings that were given */
 	char changes[CP_MODE_SET_MOST][72];   /* out: "KEY=VALUE, before: VALUE" */
-	char why[192];			      /* out, with -ERANGE: which value, what is accepted */
-	int result; /* out: 0; -ESRCH: the mode isn't on; -EINVAL: none is given that can be
-		       changed; -ERANGE; -EOPNOTSUPP: this change needs a new start */
+	char why[192]; /* out, with -ERANGE: the bad value, and the accepted ones */
+	int result; /* out: 0; -ESRCH: the mode isn't on; -EINVAL: no changeable setting is given;
+		       -ERANGE; -EOPNOTSUPP: this change needs a new start */
 };
 
 /* Reads the settings of the mode and goes on with them, with all or none. Changes to the same value
@@ -153,8 +154,7 @@ void cp_mode_set_apply(void *arg);
 
 /* process.c
  *
- * The profiler in the life of a process: its start, end, forks and execs.
- */
+ * The profiler's part in a process's start, end, forks and execs. */
 
 /* Called from the constructor: reads the environment, and starts if it asks for a mode. */
 void cp_process_begin(void);
@@ -182,7 +182,7 @@ void cp_process_exec_failed(void);
 /* Returns whether ENVIRONMENT, of a program to be run, asks for one of the profiles that this
  * process was started with. Any context. */
 bool cp_process_shares(char *const *environment);
-/* Returns whether there is such a profile at all. */
+/* Returns whether this process was started with such a profile at all. */
 bool cp_process_shares_any(void);
 /* Writes "_CPROF_LINEAGE=..." for the environment of a program to be run to TO. CHILD: another
  * process runs the program. cp_process_variable_room returns the room needed. */
@@ -205,8 +205,8 @@ void cp_process_forked(void);
  * try again: the profiler's own tasks have ended, which count for RLIMIT_NPROC and pids.max. Then
  * call cp_process_thread_created; a collector that has no room is noted. Ordinary context. */
 bool cp_process_gives_way(int err);
-/* Called after the program has created a thread. The collector is needed again if a fork ended it,
- * and it must be a thread that libc knows. */
+/* Called after the program has created a thread. The collector is then needed again if a fork ended
+ * it, and must be a thread that libc knows. */
 void cp_process_thread_created(void);
 /* Called in the constructor: the program's calls, those that change credentials included, reach
  * the profiler's functions. */
@@ -241,9 +241,9 @@ struct cp_helper;
 
 /* Plans the start of the helper: at a start of the session. */
 void cp_push_plan(void);
-/* The same in a fork child, whose parent's helper isn't its own. */
+/* The same in a fork child; the parent's helper isn't the child's. */
 void cp_push_fork_child(void);
-/* When the helper is to be started; monotonic ns, UINT64_MAX: not at all. */
+/* Returns when the helper must be started, in monotonic ns; UINT64_MAX: never. */
 uint64_t cp_push_due(void);
 /* Starts the helper if it is time. In the collector. */
 void cp_push_serve(void);
@@ -253,7 +253,7 @@ void cp_push_note_window(int follower);
 /* Starts the helper `cprof VERB -helper ARGUMENT`. Returns NULL if it can't be started now; with
  * CPROF_VERBOSE, WITHOUT and the reason are said. */
 struct cp_helper *cp_push_start_helper(const char *verb, const char *argument, const char *without);
-/* Are this process's files still to be pushed, at its end? */
+/* Must this process's files still be pushed at its end? */
 bool cp_push_wants_files(void);
 
 /* runs.c
@@ -279,11 +279,11 @@ bool cp_runs_any(void);
 int cp_runs_begin(unsigned m);
 /* Writes M's file at its own path and drops the collected samples. Returns the write's error. */
 int cp_runs_end(unsigned m, const char *when);
-/* The same without writing a file. */
+/* The same without a file. */
 void cp_runs_abandon(unsigned m);
 /* In a fork child, without the lock: the modes that are on begin anew, under the child's name. */
 void cp_runs_fork_child(void);
-/* Lets the modes of C that are on tell what the user should know. Call without the lock, after they
+/* Print what the user should know of the modes of C that are on. Call without the lock, after they
  * have started. */
 void cp_runs_tell(const struct cp_config *c);
 
@@ -297,7 +297,7 @@ void cp_runs_tell(const struct cp_config *c);
 
 /* Plans the start of the helper: at a start of the session, and in a fork child. */
 void cp_serve_plan(void);
-/* When it is due; monotonic ns, UINT64_MAX: not at all. */
+/* Returns when the helper is due, in monotonic ns; UINT64_MAX: never. */
 uint64_t cp_serve_due(void);
 /* Starts the helper if it is time. In the collector. */
 void cp_serve_start(void);
@@ -394,38 +394,37 @@ void cp_session_start_learn_tree(void);
  * process.c. */
 
 struct cp_session {
-	/* Written in every process, so they lie together (base/start_data.h). */
+	/* Every process writes these, so they lie together (base/start_data.h). */
 	bool process_tree_known;
-	bool ending;   /* the last files are written, or are being written */
-	bool finished; /* the helper has the files: they aren't written again */
+	bool ending;   /* the last files were written or are being written */
+	bool finished; /* the helper has the files, so they aren't written again */
 	struct cp_process_tree process_tree;
 	struct cp_process_info facts;
 	struct cp_config config;
 	struct cp_modules modules; /* shared by all runs */
 	struct cp_run runs[CP_MODES];
-	/* CPUPROFILE and the other variables as the process's descendants have them; NULL = not
-	 * set */
+	/* CPUPROFILE and the other variables as descendants have them; NULL = not set */
 	const char *shared[CP_MAIN_MODES];
-	unsigned windows; /* how often the session was toggled on */
+	unsigned windows; /* number of times that the session was toggled on */
 	/* LEAVING: threads on their way into execve or out of the process. They end the collector
 	 * wherever it is, so the collector begins no file meanwhile. PUT_OFF: the requests that
 	 * came meanwhile; they are served if the process goes on. */
 	uint32_t leaving, put_off;
-	uint64_t until[CP_MAIN_MODES]; /* monotonic ns: a mode ends then; 0 = it doesn't */
-	uint64_t push_at;	  /* monotonic ns: the push's helper is started; UINT64_MAX = it
-				     isn't, or was */
-	uint64_t serve_at;	  /* the same of the server's helper */
-	unsigned push_tries;	  /* how often there was no control socket yet */
-	int follower;		  /* the process id of that helper; 0 = not known */
-	bool followed;		  /* a helper pushes windows of this process, and its end */
+	uint64_t until[CP_MAIN_MODES]; /* monotonic ns: time at which the mode ends; 0 = never */
+	uint64_t push_at;  /* monotonic ns: time to start the push's helper; UINT64_MAX = never, or
+			      done */
+	uint64_t serve_at; /* the same for the server's helper */
+	unsigned push_tries; /* number of times that there was no control socket yet */
+	int follower;	     /* process id of that helper; 0 = unknown */
+	bool followed; /* a helper pushes windows of this process, and the last one at its end */
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
 };
 
-extern struct cp_session cp_session; /* runs.c */
+extern struct cp_session cp_session; /* defined in runs.c */
 
-/* For cp_collect_init. */
+/* Argument of cp_collect_init. */
 struct cp_collect_work;
-extern const struct cp_collect_work cp_session_in_collector; /* session.c */
+extern const struct cp_collect_work cp_session_in_collector; /* defined in session.c */
 
 /* threads_now.c
  *
@@ -434,8 +433,8 @@ extern const struct cp_collect_work cp_session_in_collector; /* session.c */
  * clock does; a running one has no stack.
  */
 
-/* Further threads are counted, in a comment. The collector's lock is held for some 20 us a thread.
- */
+/* Further threads are only counted in a comment. The collector's lock is held for some 20 us per
+ * thread. */
 #define CP_THREADS_NOW_MAX 4096u
 
 /* Write the profile to SINK, not compressed and without names of functions. Returns 0 or a negative

@@ -41,7 +41,7 @@ static void prepare_modes(const struct cp_config *c)
 			cp_modes[m]->prepare(c);
 }
 
-/* A ring is half full. */
+/* Called when a ring is half full. */
 static void wake(void)
 {
 	cp_collect_request(CP_REQUEST_DRAIN);
@@ -103,7 +103,7 @@ static bool runs_in_valgrind(void)
 /* Finds the variable in which an OpenTelemetry SDK publishes each thread's trace:
  * sample/thread.h. Ordinary context. */
 
-/* More than the static TLS of any program; blocks that are made later are further away, or on the
+/* More than the static TLS of any program. Blocks that are made later are further away, or on the
  * other side. */
 #define NEAR 65536
 
@@ -189,7 +189,7 @@ static int add_modes(const struct cp_config *c)
 	return call.result;
 }
 
-/* Where /proc is not mounted, as in a chroot, the loader says which modules there are. */
+/* If /proc is not mounted, as in a chroot, ask the loader for the list of modules. */
 static void learn_modules(void)
 {
 	char path[CP_THREAD_FILE_PATH];
@@ -203,8 +203,8 @@ static void learn_modules(void)
 		      "have no names, nor have threads");
 }
 
-/* Requests that signals make of the session: dumps, toggles, and the profiles before the process
- * ends. */
+/* ---- requests that signals make of the session: dumps, toggles, and the profiles before the
+ * process ends ---- */
 
 static void dump_mode(unsigned mode)
 {
@@ -245,7 +245,7 @@ static void go_on(void)
 	cp_session_stay();
 }
 
-/* For cp_signals_install. */
+/* Argument of cp_signals_install. */
 static const struct cp_signal_work signal_requests_work = {
 	.dump = dump_mode,
 	.toggle = toggle,
@@ -269,7 +269,7 @@ int cp_session_start(const struct cp_config *c, bool each)
 	cp_config_copy(&cp_session.config, c);
 	cp_profiled_return();
 	cp_notes_begin(c->verbose);
-	/* Before any walk of the list of modules. */
+	/* Must come before any walk of the list of modules. */
 	cp_fork_handlers_begin();
 	learn_modules();
 	cp_threads_register();

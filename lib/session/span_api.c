@@ -14,7 +14,7 @@
 #include "modes/heap/signal/heap_hot.h"
 
 #define API __attribute__((visibility("default")))
-/* The size before CPU_NS. */
+/* The size of the struct before CPU_NS was added. */
 #define STATS_MIN offsetof(struct cprof_span_stats, cpu_ns)
 
 API uint64_t cprof_now(void)
@@ -32,7 +32,7 @@ API uint64_t cprof_now(void)
 
 #define UNKNOWN UINT64_MAX
 
-/* A filter of system calls that the program sets later ends the profile before. */
+/* If the program sets a filter of system calls later, that ends the profile first. */
 static bool may_ask_kernel(void)
 {
 	static uint8_t answer; /* 0: not asked yet */
@@ -49,11 +49,11 @@ static uint64_t cpu_now(void)
 	return cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Returns the CPU time of an empty span, which is in each measured one: two readings of the time
- * within two of the CPU time. */
+/* Returns the CPU time of an empty span, which each measured span contains: two readings of the
+ * time within two of the CPU time. */
 static uint64_t empty_ns(void)
 {
-	static uint64_t least; /* 0: not measured yet; afterwards 1 more */
+	static uint64_t least; /* 0: not measured yet; else the least time + 1 */
 
 	if (!cp_load_relaxed(&least)) {
 		uint64_t found = 10000;
@@ -94,13 +94,13 @@ static void begin_costs(struct cprof_span *s)
 	s->cpu_ns = cpu_now();
 }
 
-/* Call after the end's own time is known: the clock of the CPU time is slow. */
+/* Call after the span's own time is known, because the clock of CPU time is slow. */
 static void end_costs(const struct cprof_span *s, struct cp_span_kind *kind, uint64_t lasted)
 {
 	const struct cp_self *self = &cp_self;
 	uint64_t now, cpu, bytes;
 
-	/* The wrong thread ends it. */
+	/* Another thread than the one that began the span ends it. */
 	if (s->thread != self)
 		return;
 	bytes = allocated_by(self);
@@ -109,7 +109,7 @@ static void end_costs(const struct cprof_span *s, struct cp_span_kind *kind, uin
 	if (!s->weight || !may_ask_kernel())
 		return;
 	now = cpu_now() - empty_ns();
-	/* In a fork child the clock begins anew. */
+	/* A fork child's clock begins anew. */
 	cpu = now > s->cpu_ns && now - s->cpu_ns < UINT64_MAX / 2 ? now - s->cpu_ns : 0;
 	cpu = cpu < lasted ? cpu : lasted;
 	cp_add_relaxed(&kind->cpu_ns, cpu * s->weight);

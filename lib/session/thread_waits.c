@@ -19,13 +19,13 @@
 
 #define FUTEX_LOCK_PI2_COMMAND 13
 
-/* Where the words of libc's locks are. A read-write lock and a barrier have several. */
+/* Offsets of the futex words in libc's locks. A read-write lock and a barrier have several. */
 #define RWLOCK_PHASE_WORD 8
 #define RWLOCK_WRITERS_WORD 12
 #define BARRIER_ROUND_WORD 4
-#define ODD_WORD 4 /* locks are aligned to 8 bytes */
+#define ODD_WORD 4 /* offset of a word that isn't the first: locks are aligned to 8 bytes */
 
-/* Descriptors of a select beyond these are not counted; each set is copied. */
+/* Number of descriptors of a select that are counted; each set is copied. */
 #define SELECT_MAX 4096u
 
 static int futex_command(const struct cp_wall_call *call)
@@ -48,7 +48,7 @@ static enum cp_wall_futex futex_of(const struct cp_thread_look *t)
 								    : t->futex;
 }
 
-/* Return where the lock is whose word the call has. */
+/* Return the address of the lock to which the call's word belongs. */
 static uint64_t lock_of(const struct cp_thread_look *t)
 {
 	uint64_t word = t->call.args[0];
@@ -111,7 +111,7 @@ static void find_lock(struct cp_thread_look *t)
 	w->lock = lock_of(t);
 	w->lock_kind = kinds[futex_of(t)];
 	w->limited = futex_command(&t->call) != FUTEX_WAKE && t->call.args[3] != 0;
-	/* What the words say is true if the thread has waited for them all the time. */
+	/* The words are true if the thread has waited all the time. */
 	if (!cp_thread_waits_still(t))
 		return;
 	w->holder = owner.tid;
@@ -146,7 +146,7 @@ static void find_child(struct cp_thread_look *t, struct cp_arena *texts)
 		pid = (int)args[0];
 	else if (t->call.number == SYS_waitid && args[0] == P_PID)
 		pid = (int)args[1];
-	/* Others are process groups, or any child. */
+	/* Other values are process groups, or any child. */
 	if (pid <= 0)
 		return;
 	t->wait.child = pid;
@@ -194,8 +194,8 @@ static bool is_select(int64_t number)
 	return number == SYS_pselect6;
 }
 
-/* Set how many descriptors a poll or a select waits for. Returns the descriptor if it is one; -1.
- */
+/* Set how many descriptors a poll or select waits for. Returns the descriptor if there is only one,
+ * else -1. */
 static int count_polled(struct cp_thread_look *t)
 {
 	const struct cp_wall_call *call = &t->call;

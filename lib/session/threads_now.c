@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where every thread is now; see session.h. */
+/* Where every thread is now, and who waits for whom; see session.h. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -25,9 +25,10 @@ struct cp_threads_now {
 struct look {
 	struct cp_aggregate a;
 	struct cp_names names;
-	struct cp_vec threads; /* struct cp_thread_look; a row's tag is the number of one, plus 1 */
-	/* libc's part of the stacks that wait for a futex, whose functions have names; and the row
-	 * of each thread there, plus 1; 0 = none. */
+	struct cp_vec
+		threads; /* struct cp_thread_look; a row's tag is the index of its thread, plus 1 */
+	/* The parts in libc of the stacks that wait for a futex; they get names. Then the row of
+	 * each thread there, plus 1; 0 = none. */
 	struct cp_aggregate libc;
 	struct cp_names libc_names;
 	struct cp_vec libc_rows; /* uint32_t */
@@ -40,7 +41,8 @@ struct look {
 static uint64_t found_words[CP_RECORD_WORDS(4096)];
 #define FOUND ((struct cp_record *)found_words)
 
-/* A thread that runs has no stack: its row is the placeholder for what wasn't sampled. */
+/* Return T's stack. A running thread has none; its row has the placeholder for code that wasn't
+ * sampled. */
 static struct cp_raw_stack stack_of(enum cp_wall_doing doing)
 {
 	if (doing != CP_WALL_WAITS)
@@ -108,7 +110,7 @@ static int look_at(int tid, void *context)
 	return t.doing == CP_WALL_ENDED ? 0 : add_thread(l, &t);
 }
 
-/* Without names, because memory is exhausted, a futex is one of an unknown kind. */
+/* If there is no memory for names, the kind of a futex is unknown. */
 static void find_futexes(struct look *l)
 {
 	bool named = l->libc.stacks.count && !cp_names_update(&l->libc_names, &l->libc, true);
@@ -123,14 +125,14 @@ static void find_futexes(struct look *l)
 	}
 }
 
-/* Finds circles of waits; see session.h. Each thread waits for one thread at most, so a walk from
- * any thread ends, or comes to where it has been. */
+/* Finds circles of waits. Each thread waits for at most one thread, so a walk from any thread ends,
+ * or comes to a thread where it has been. */
 
-/* A thread on the walks, by its tid. */
+/* A thread that walks lead through. */
 struct node {
-	uint64_t tid; /* the sort key */
+	uint64_t tid; /* sort key: the thread's id */
 	struct cp_thread_look *of;
-	size_t walk; /* the walk that came here first; 0 = none */
+	size_t walk; /* number of the walk that came here first; 0 = none */
 };
 
 static struct node *find_node(const struct cp_vec *nodes, int tid)
@@ -341,7 +343,7 @@ static void end_look(struct look *l, struct cp_modules *modules)
 	cp_arena_release(&l->texts);
 }
 
-/* For cp_collect_run. */
+/* Called by cp_collect_run. */
 static void write_threads(void *arg)
 {
 	struct cp_threads_now *n = arg;

@@ -59,8 +59,7 @@ void cp_window_forget_toggles(void)
 	cp_store_relaxed(&toggles, 0);
 }
 
-/* Toggles as often as the signal came. Two signals between two calls make a window, however
- * short. */
+/* Toggles once for each signal. Two signals between two calls make a window, however short. */
 static void serve_toggles(void)
 {
 	for (unsigned n = cp_exchange_acqrel(&toggles, 0); n > 0; n--)
@@ -132,8 +131,8 @@ static int end_family(enum cprof_mode parent, const char *when, bool write)
 	return first;
 }
 
-/* Ends the modes whose time is over. While the process is about to end or to become another, they
- * wait: the collector begins no file then. */
+/* Ends the modes whose time is over, unless the process is about to end or to exec: the collector
+ * begins no file then. */
 static void end_timed(void)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -315,7 +314,7 @@ void cp_window_write(void *arg)
 {
 	struct cp_window_call *c = arg;
 
-	/* Toggles that the collector has not served yet. */
+	/* Serve toggles that the collector has not served yet. */
 	serve_toggles();
 	if (!cp_runs_any())
 		return;
@@ -324,7 +323,7 @@ void cp_window_write(void *arg)
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	c->result = write_all(c->when, c->before_exec);
 	cp_own_time_work_end();
-	/* It takes its own time, and the windows tell of the time above. */
+	/* This takes time, and the windows cover the time until now. */
 	if (c->before_exec)
 		cp_last_window_send();
 }
@@ -466,7 +465,7 @@ void cp_window_drain_unloading(void *arg)
 		return;
 	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, m);
-	/* If there was nothing to drain, the modules weren't read. */
+	/* The modules weren't read if there was nothing to drain. */
 	if (m->readings == before && m->loads != *loads)
 		cp_modules_refresh(m);
 	if (!m->error)

@@ -12,8 +12,7 @@
 
 /* last_window.c
  *
- * The end, by exit or exec, of a program that others take windows of.
- */
+ * Gives the last window to clients when a program ends or execs. */
 
 /* Sends each consumer that listens (base/control.h) what its mode has seen since its last window.
  * All samples are drained. Waits for nobody: a consumer
@@ -40,13 +39,14 @@ struct cp_window_call {
 	bool as_text;			/* for a dump of the heap to SINK */
 	uint32_t modes;			/* for a numbered dump: CP_REQUEST_DUMP_OF */
 	const struct cp_config *config; /* the modes to add */
-	uint64_t until;			/* for the modes to add; see struct cp_session */
-	bool late;			/* the modes to add are started from outside */
-	bool discard;			/* a mode to end leaves no file */
+	uint64_t until; /* for the modes to add: when they end; see struct cp_session */
+	bool late;	/* the modes to add are started from outside */
+	bool discard;	/* the mode that ends leaves no file */
 	struct cprof_stats *stats;
-	void (*failed)(unsigned mode, int err); /* a mode could not begin; NULL: see RESULT */
-	struct cp_helper *helper;		/* result: the helper that was started, or NULL */
-	int result;				/* out: 0 or the first negative errno */
+	void (*failed)(unsigned mode,
+		       int err);  /* called if a mode could not begin; NULL: RESULT tells */
+	struct cp_helper *helper; /* result: the helper that was started, or NULL */
+	int result;		  /* out: 0 or the first negative errno */
 };
 
 /* Begins every mode that is wanted, except the modes that a signal begins. */
@@ -57,7 +57,7 @@ void cp_window_add(void *arg);
 void cp_window_end_mode(void *arg);
 /* Ends all modes, writes the files, and drops the collected samples. */
 void cp_window_end(void *arg);
-/* Ends without writing a file, after a start that failed half-way. ARG is not used. */
+/* Ends all modes without a file, after a failed start. ARG is not used. */
 void cp_window_abandon(void *arg);
 /* Writes the files at the runs' own paths, after serving the toggles that were requested of the
  * collector. Before an exec, only files that have samples, and the last windows are handed over
@@ -72,7 +72,8 @@ void cp_window_asked(void *arg);
 void cp_window_dump(void *arg);
 /* Drains the rings. ARG is not used. */
 void cp_window_drain(void *arg);
-/* Drains the rings and records which modules are loaded. ARG: uint64_t, of cp_module_diff_loads. */
+/* Drains the rings and records which modules are loaded. ARG is a uint64_t, from
+ * cp_module_diff_loads. */
 void cp_window_drain_unloading(void *arg);
 /* Copies the statistics of MODE's open window, or of its last one, into STATS. */
 void cp_window_stats(void *arg);
@@ -99,14 +100,14 @@ uint64_t cp_window_due(void);
 struct cp_window_take {
 	enum cprof_mode mode;
 	uint64_t consumer;    /* the number that the client drew */
-	uint64_t until;	      /* monotonic ns: the consumer is forgotten then */
+	uint64_t until;	      /* monotonic ns: time at which the consumer is forgotten */
 	uint64_t since;	      /* END of the client's last window; 0 = it has none */
-	struct cp_sink *sink; /* NULL: begin a window, write nothing */
+	struct cp_sink *sink; /* NULL: begin a window and write nothing */
 	uint64_t end;	      /* out: monotonic ns */
-	int peer;	      /* the client's process id; 0 = another pid namespace has it */
-	bool all;	      /* begin with the mode's start, if nothing was given up since */
-	bool last;	      /* the client listens for what is left at the process's end */
-	bool received;	      /* for cp_window_take_confirm */
+	int peer;	      /* process id of the client; 0 = it is in another pid namespace */
+	bool all;	      /* begin at the mode's start, if no row was given up since */
+	bool last;	      /* the client listens for the rest at the process's end */
+	bool received;	      /* argument of cp_window_take_confirm */
 	int result;	      /* out: 0 or a negative errno: base/control.h */
 };
 
@@ -115,7 +116,7 @@ void cp_window_take(void *arg);
 /* The client has the window that cp_window_take wrote, if RECEIVED; else the consumer's next window
  * has its contents, too. Gives up rows that nobody needs. */
 void cp_window_take_confirm(void *arg);
-/* Forgets the consumer, in MODE and its companions. A mode without a file ends with its last
+/* Forgets the consumer in MODE and its companions. A mode without a file ends with its last
  * consumer. */
 void cp_window_take_end(void *arg);
 

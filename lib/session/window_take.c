@@ -25,14 +25,14 @@ static int find_window(struct cp_run *r, const struct cp_window_take *t, struct 
 	*c = cp_consumers_add(r, t->consumer);
 	if (!*c)
 		return -EUSERS;
-	/* The mode began anew, by an exec or because somebody turned it off and on: then the window
-	 * is all its time. */
+	/* The mode has begun anew, by an exec or because somebody turned it off and on, so the
+	 * window is the whole time of the mode. */
 	if (t->sink && (!t->since || t->since > r->start_ns || r->gave_up))
 		err = -ESTALE;
 	return err;
 }
 
-/* The mode ends by itself no earlier than its consumers. */
+/* A mode with consumers ends no earlier than they do. */
 static void extend(const struct cp_run *r, uint64_t until)
 {
 	uint64_t *end = &cp_session.until[r->ops->parent];
@@ -54,14 +54,14 @@ static int take_window(struct cp_run *r, struct cp_window_take *t)
 	c->until = t->until;
 	c->last = t->last;
 	extend(r, t->until);
-	/* An answer that nobody has confirmed did not arrive. */
+	/* An answer without a confirmation did not arrive. */
 	cp_consumers_confirm(c, false);
 	if (t->sink && !err) {
 		err = cp_dump_window(r, c, &cp_session.config, t->sink);
 		t->end = c->next.ns;
 		return err;
 	}
-	/* A consumer that is new begins with the mode. */
+	/* A new consumer begins with the mode. */
 	if (t->all && (c->follows || (c->begin.ns == r->start_ns && !r->gave_up))) {
 		t->end = c->begin.ns;
 		c->follows = !r->nofile;
@@ -80,7 +80,7 @@ void cp_window_take(void *arg)
 	struct cp_window_take *t = arg;
 	struct cp_run *r = &cp_session.runs[t->mode];
 
-	/* A process whose end is being written gets no new followers: its files are pushed. */
+	/* A process that is writing its end gets no new followers, because its files are pushed. */
 	if (!r->running || (t->all && cp_session.finished)) {
 		t->result = -ESRCH;
 		return;
@@ -109,7 +109,7 @@ void cp_window_take_end(void *arg)
 {
 	struct cp_window_take *t = arg;
 	struct cp_window_call end = { .mode = cp_runs_parent(t->mode), .discard = true };
-	uint64_t until = 0; /* of those that are left */
+	uint64_t until = 0; /* latest end of the remaining consumers */
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		struct cp_run *r = &cp_session.runs[m];

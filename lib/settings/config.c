@@ -106,7 +106,7 @@ static void read_common(const struct cp_config_reader *r, struct cp_config *c)
 	for (size_t i = 0; i < cp_config_table_size; i++)
 		if (!is_control(&cp_config_table[i]) || !read_control_path(r, c))
 			cp_config_reader_read(r, &cp_config_table[i], c);
-	/* A process that is to be served can be asked before a mode is on. */
+	/* A served process must be reachable before a mode is on. */
 	if (c->serve[0] && !cp_config_reader_get(r, "CPROF_CONTROL"))
 		c->control = CP_CONTROL_ON;
 }

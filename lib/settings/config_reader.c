@@ -92,7 +92,7 @@ static const char *accepted(const struct cp_config_row *row, char *to, size_t si
 	}
 }
 
-/* A field of each kind. */
+/* A value of any kind of field. */
 union field {
 	unsigned number;
 	uint64_t big;
@@ -111,7 +111,7 @@ static size_t size_of(const struct cp_config_row *row)
 	}
 }
 
-/* Moves N, which was read with ERR, into ROW's range. Returns whether it was outside. */
+/* Moves N, which was parsed with result ERR, into ROW's range. Returns whether it was outside. */
 static bool limit(const struct cp_config_row *row, int err, uint64_t *n, uint64_t before)
 {
 	bool off = row->kind == CP_CONFIG_DURATION && !*n;
@@ -201,7 +201,7 @@ static void show_value(const struct cp_config_row *row, const union field *f, ch
 {
 	switch (row->kind) {
 	case CP_CONFIG_NUMBER:
-		/* A number that isn't accepted stands for what the mode chooses. */
+		/* A number below MIN means that the mode chooses one. */
 		if (f->number < row->min)
 			cp_text_format(to, size, "the default");
 		else
@@ -258,7 +258,7 @@ void cp_config_reader_read(const struct cp_config_reader *r, const struct cp_con
 	union field f = { .big = 0 };
 	bool bad;
 
-	/* An empty list is a list. */
+	/* The empty list is a valid list. */
 	if (row->kind == CP_CONFIG_LIST && !value && r->name(row->variable))
 		value = "none";
 	if (!value)

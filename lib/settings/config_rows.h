@@ -26,9 +26,9 @@
 	{ CP_CONFIG_AT(LIST, variable, field), .standard = (default), .names = (const char *const[CP_CONFIG_NAMES]){ __VA_ARGS__ } }
 #define TEXT(variable, field, what, then, ...) \
 	{ CP_CONFIG_AT(TEXT, variable, field), .accepted = (what), .otherwise = (then), .instead = __VA_ARGS__ }
-/* At the end of a row: the field of struct cprof_options that sets the same. */
+/* At the end of a row: the field of struct cprof_options for the same setting. */
 #define OPTION(field) .option = offsetof(struct cprof_options, field)
-/* After it: the mode's SET (output.h) takes another value. */
+/* After OPTION: the setting can be changed while the mode is on, by the mode's SET (output.h). */
 #define LIVE .live = true
 /* The number may be a percentage (CP_CONFIG_PERCENT). */
 #define OR_PERCENT .percent = true

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of settings that belong to no mode, and the modes' tables; see settings.h.
- */
+/* The table of settings that belong to no mode, the modes' tables, and settings in options structs;
+ * see settings.h. */
 #include "settings/settings.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ const struct cp_config_row cp_config_table[] = {
 	     .is_good = cp_config_values_are_labels),
 	TEXT("CPROF_PUSH", push, "a target of cprof push of up to 1023 bytes", "no push", ""),
 	TEXT("CPROF_SERVE", serve, "HOST:PORT of up to 255 bytes", "no server", ""),
-	/* The user meant to keep some labels out, so no labels are safer than all. */
+	/* The user wants to keep some labels out, so a bad value keeps all of them out. */
 	TEXT("CPROF_LABEL_KEYS", label_keys, GLOBS, "no labels of the program's", ","),
 };
 /* clang-format on */
@@ -75,7 +75,7 @@ const struct cp_config_row *cp_config_table_at(size_t i)
 	return NULL;
 }
 
-/* Takes settings from an options struct, by the modes' tables. */
+/* ---- settings in an options struct ---- */
 
 static int take_number(const struct cp_config_row *row, const void *from, unsigned *to)
 {

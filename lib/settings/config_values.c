@@ -30,7 +30,7 @@ static const struct unit durations[] = {
 	{ "h", UINT64_C(3600000000000) },
 };
 
-/* No pointers in such tables: the loader would relocate them at each start. */
+/* Tables like this one have no pointers, which the loader would relocate at each start. */
 static const struct {
 	char name[7];
 	uint8_t number;

@@ -14,7 +14,7 @@
 #define VARIABLE_MAX 128 /* bytes of a name in %q{NAME} */
 
 struct out {
-	char *to; /* NULL: count only */
+	char *to; /* NULL: only count the bytes */
 	size_t len;
 };
 
@@ -273,7 +273,7 @@ int cp_path_process(char *to, size_t size, const char *path, int pid, unsigned s
 	return 0;
 }
 
-/* An ASCII byte, marked or not, is never followed by a continuation byte. */
+/* A byte that is ASCII, marked or not, is never followed by a continuation byte. */
 char cp_path_first(const char *value)
 {
 	bool marked = (value[0] & 0x80) && (value[1] & 0xc0) != 0x80;

@@ -19,11 +19,11 @@
 static const char *const rank_variables[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK",
 					      "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID" };
 
-/* Returns the path that this program was started by, if it leads to the program: for a script it
- * doesn't, and a relative one may no longer do so. */
+/* Returns the path that this program was started by, if the path leads to the program. The path of
+ * a script doesn't, and a relative path may not any more. */
 static const char *started_by(void)
 {
-	const char *path = (const char *)getauxval(AT_EXECFN); /* NOLINT: an address */
+	const char *path = (const char *)getauxval(AT_EXECFN); /* NOLINT: the value is an address */
 	struct stat exe, started;
 
 	return path && !cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &exe, 0) &&

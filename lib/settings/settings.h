@@ -16,7 +16,7 @@
 enum cp_unwind_choice { CP_UNWIND_AUTO, CP_UNWIND_FP, CP_UNWIND_DWARF, CP_UNWIND_LIBUNWIND };
 /* CPROF_CONTROL; auto: while a mode is on; a path: on */
 enum cp_control_choice { CP_CONTROL_AUTO, CP_CONTROL_ON, CP_CONTROL_OFF };
-/* With what is added to it, the path must fit into a socket's address. */
+/* Most bytes of the path, so that with its suffixes it fits into a socket's address. */
 #define CP_CONTROL_PATH 91
 enum cp_symbolize_choice { CP_SYMBOLIZE_NONE, CP_SYMBOLIZE_NAMES, CP_SYMBOLIZE_FULL };
 
@@ -31,7 +31,7 @@ struct cp_config {
 	unsigned max_depth;	/* CPROF_MAX_DEPTH, frames, 1-4096 */
 	uint64_t checkpoint_ns; /* CPROF_CHECKPOINT; 0 = off */
 	int dump_signal;	/* CPROF_SIGNAL; 0 = none */
-	bool dump_signal_asked; /* the user has set the signal; it isn't the default */
+	bool dump_signal_asked; /* the user has set the signal explicitly */
 	int toggle_signal;	/* CPUPROFILESIGNAL; 0 = not set */
 	int heap_signal;	/* HEAPPROFILESIGNAL: dumps the heap; 0 = not set */
 	/* The mode that CPUPROFILE, the toggle and ProfilerStart select: CPU, or wall with
@@ -50,7 +50,8 @@ struct cp_config {
 	char labels[1024];     /* CPROF_LABELS: k=v,... on every sample; "" = none */
 	char serve[256];       /* CPROF_SERVE: HOST:PORT that serves this process; "" = none */
 	char push[1024];       /* CPROF_PUSH: URL that windows are pushed to; "" = none */
-	bool nofile[CP_MAIN_MODES]; /* started from outside, which reads it: no file is written */
+	bool nofile[CP_MAIN_MODES]; /* started from outside: clients read the profile, and no file
+				       is written */
 	/* The settings that belong to a mode, as the mode's own struct: cp_config_of. */
 	uint64_t of_mode[CP_MAIN_MODES][CP_CONFIG_MODE_WORDS];
 	/* CPUPROFILE, WALLPROFILE, HEAPPROFILE, LOCKPROFILE as given (templates are not expanded);
@@ -81,13 +82,13 @@ void cp_config_defaults(struct cp_config *c);
  * nothing if no mode is on. */
 void cp_config_read(struct cp_config *c, const char *(*name)(const char *key));
 
-/* The same, but without output if CPROF_ONLY excludes PROGRAM. */
+/* The same, but prints nothing if CPROF_ONLY excludes PROGRAM. */
 void cp_config_read_for(struct cp_config *c, const char *(*name)(const char *key),
 			const char *program);
-/* The same without output. Used in descendants of a process that has printed the lines already. */
+/* The same without any output, for descendants of a process that has printed the lines already. */
 void cp_config_read_quietly(struct cp_config *c, const char *(*name)(const char *key));
-/* The same, and what would be printed of a bad value, at last, goes to SAID of SIZE bytes: "", if
- * all are good. */
+/* The same, but the last line about a bad value goes to SAID, of SIZE bytes; "" if all values are
+ * good. */
 void cp_config_read_asked(struct cp_config *c, const char *(*name)(const char *key), char *said,
 			  size_t size);
 
@@ -145,7 +146,7 @@ struct cp_config_row {
 	const char *variable;
 	enum cp_config_kind kind : 8;
 	bool live;   /* can be changed while the mode is on */
-	uint16_t at; /* the field in struct cp_config, or in the mode's struct */
+	uint16_t at; /* offset of the field in struct cp_config, or in the mode's struct */
 	/* The field in struct cprof_options; 0: none. Its type is unsigned (number), unsigned long
 	 * long (size), long long or unsigned long long (duration), int (switch)
 	 * or const char * (text). */
@@ -163,7 +164,7 @@ struct cp_config_row {
 	bool (*is_good)(const char *value);
 };
 
-/* A list with this bit is the default: the variable is not set. */
+/* A list with this bit was not set, and has its default. */
 #define CP_CONFIG_UNSET (1u << 31)
 /* A number with this bit is a percentage: the rest, 1 to 100. */
 #define CP_CONFIG_PERCENT (1u << 31)
@@ -174,11 +175,12 @@ extern const size_t cp_config_table_size;
 
 /* The settings of one mode. The mode's own struct has the fields: cp_config_of. */
 struct cp_config_mode {
-	const char *variable; /* "CPUPROFILE": has the path; the mode is on if it is set */
+	const char *variable; /* "CPUPROFILE": the variable with the path; the mode is on if it is
+				 set */
 	size_t path_option;   /* offset of the path in struct cprof_options; 0: it has no field */
 	const struct cp_config_row *rows;
 	size_t count;
-	/* Called after all rows were read from the environment. NULL = nothing more is read. */
+	/* Called after all rows were read from the environment. NULL = nothing else is read. */
 	void (*read)(const struct cp_config_reader *r, struct cp_config *c);
 };
 
@@ -202,9 +204,10 @@ const struct cp_config_row *cp_config_table_at(size_t i);
 
 struct cp_config_reader {
 	const char *(*name)(const char *key); /* returns a variable's value, or NULL */
-	const char *program;		      /* quiet where CPROF_ONLY excludes it; NULL: never */
+	const char *
+		program; /* print nothing if CPROF_ONLY excludes this program; NULL: always print */
 	bool quiet;
-	char *said; /* gets the last line about a bad value, which then isn't printed; or NULL */
+	char *said; /* gets the last line about a bad value instead of stderr; or NULL */
 	size_t said_size;
 };
 

@@ -9,12 +9,12 @@
 
 #define PREFIX "CPROF_"
 #define PROFILE "PROFILE"
-/* So many letters of it tell it from another word. */
+/* Number of letters that tell it from another word. */
 #define PROF 4u
-/* Names of path variables that are longer or shorter by more are other words. */
+/* A name whose length differs by more than this is another word. */
 #define FAR 2
 
-/* Read by the tool alone. */
+/* A variable that only the tool reads. */
 #define PAGER PREFIX "PAGER"
 #define CACHE PREFIX "CACHE"
 static const char *const of_the_tool[] = { PAGER,
@@ -55,7 +55,7 @@ static char upper(char c)
 	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Returns true if the first N letters of NAME are those of CAPITALS, small ones included. */
+/* Returns true if the first N letters of NAME are those of CAPITALS, in either case. */
 static bool begins_like(const char *name, const char *capitals, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -7,9 +7,9 @@
 
 #include "base/sys.h"
 
-#define NOTES_MAX 256 /* in one segment; real files have under ten */
+#define NOTES_MAX 256 /* notes in one segment; real files have under ten */
 
-/* Notes at OFF, SIZE bytes in total, each aligned to ALIGN. */
+/* SIZE bytes of notes at OFF, each aligned to ALIGN. */
 struct notes {
 	uint64_t off, size, align;
 };

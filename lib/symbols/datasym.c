@@ -9,8 +9,8 @@
 
 #define CHUNK 512 /* symbols read at once: 12 KiB of the dump's stack */
 #define LONGEST_NAME 1024
-/* Steps allowed per symbol and query: variables don't overlap, so only a table made to be slow
- * exceeds the limit. */
+/* Steps allowed per symbol and query. Variables don't overlap, so only a malicious table exceeds
+ * the limit. */
 #define STEPS 64
 
 _Static_assert(offsetof(struct cp_datasym_query, vaddr) == 0, "sort key");

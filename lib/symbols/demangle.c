@@ -71,9 +71,9 @@ static void take_piece(const char *s, size_t n, void *arg)
 {
 	struct text *t = arg;
 
-	if (!n) /* then S may be NULL */
+	if (!n) /* for N = 0, S may be NULL */
 		return;
-	/* A name that doubles with every letter would go on for ever. */
+	/* A malicious name doubles with every letter and would go on for ever. */
 	if (n >= t->size - t->len)
 		_longjmp(t->full, 1);
 	memcpy(t->to + t->len, s, n);

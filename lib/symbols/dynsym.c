@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define DYNAMIC_MAX 1024 /* entries; real files have under 50 */
-#define BUCKETS 512	 /* read at once */
+#define BUCKETS 512	 /* hash buckets read at once */
 #define CHAIN_MAX 65536	 /* symbols of one hash bucket; real files have under 100 */
 
 struct tags {
@@ -57,7 +57,7 @@ static int locate(const struct cp_elf *e, uint64_t pointer, uint64_t *off)
 	return cp_elf_locate(e, pointer, 1, off);
 }
 
-/* DT_HASH gives the number of symbols: the length of its chains. */
+/* DT_HASH has the number of symbols as the length of its chains. */
 static int count_by_hash(const struct cp_elf *e, uint64_t hash, uint64_t *count)
 {
 	uint32_t head[2];
@@ -89,7 +89,7 @@ static int highest_bucket(const struct cp_elf *e, uint64_t off, uint32_t n, uint
  * starts highest. A set bit 0 marks the end of a chain. */
 static int count_by_gnu_hash(const struct cp_elf *e, uint64_t hash, uint64_t *count)
 {
-	uint32_t head[4] /* buckets, first symbol, bloom words, shift */, last, link = 0;
+	uint32_t head[4] /* number of buckets, first symbol, bloom words, shift */, last, link = 0;
 	uint64_t off;
 
 	if (!hash || locate(e, hash, &off) || cp_elf_read(e, off, head, sizeof(head)))
@@ -97,7 +97,7 @@ static int count_by_gnu_hash(const struct cp_elf *e, uint64_t hash, uint64_t *co
 	off += sizeof(head) + (uint64_t)head[2] * sizeof(uint64_t);
 	if (highest_bucket(e, off, head[0], &last))
 		return -ENOENT;
-	if (last < head[1]) { /* nothing exported */
+	if (last < head[1]) { /* the module exports nothing */
 		*count = head[1];
 		return 0;
 	}

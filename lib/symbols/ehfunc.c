@@ -17,7 +17,7 @@ struct header {
 /* An FDE whose addresses are pc-relative 32-bit values, as on all supported ports. */
 struct fde {
 	uint32_t length, cie;
-	int32_t function; /* relative to this field */
+	int32_t function; /* address relative to this field */
 	uint32_t size;
 };
 

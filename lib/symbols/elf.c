@@ -7,7 +7,7 @@
 
 #include "base/sys.h"
 
-/* More program headers than any linker writes: a limit of work, not of the format. */
+/* More program headers than any linker writes; limits the work. */
 #define SEGMENTS_MAX 512
 #define SECTIONS_MAX (1u << 20)
 #define SECTION_NAME_MAX 32
@@ -90,8 +90,8 @@ long cp_elf_read_string(const struct cp_elf *e, uint64_t off, uint64_t end, char
 		end = e->src.size;
 	if (off >= end || !room)
 		return -EIO;
-	/* Most names are short, so little is read first: one in ten mangled names has more than 128
-	 * bytes. */
+	/* Most names are short, so little is read at first. One in ten mangled names has more than
+	 * 128 bytes. */
 	for (size_t piece = 256; len < room - 1 && off < end; piece = 4096) {
 		const char *nul;
 		int r;

@@ -47,7 +47,7 @@ static void settle_symbol(struct reading *r, uint64_t limit)
 		limit = s->start + FUNCTION_MAX;
 	i = cp_sort_first(r->q, r->n, sizeof(*r->q), s->start);
 	for (; i < r->n && r->q[i].offset < limit; i++) {
-		/* A nearer symbol was already read, out of order. */
+		/* A nearer symbol, out of order, was read before. */
 		if (r->q[i].name && r->q[i].start > s->start)
 			continue;
 		if (!name)

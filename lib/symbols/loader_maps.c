@@ -41,8 +41,8 @@ static bool add_map(const struct cp_loader_map *map)
 	return true;
 }
 
-/* Return the path of the program, for which the loader has no name. The name that the program was
- * started with may be relative to the working directory. */
+/* Return the path of the program, for which the loader has no name. The path that the program was
+ * started with may be relative. */
 static const char *program_path(void)
 {
 	const char *name = (const char *)(uintptr_t)getauxval(AT_EXECFN);

@@ -21,7 +21,7 @@ static const char *skip_spaces(const char *s)
 	return s;
 }
 
-/* "start-limit perms offset major:minor inode    path", NUL-ended. */
+/* Parse "start-limit perms offset major:minor inode path", which ends with NUL. */
 static int parse_line(const char *s, struct cp_maps_line *l)
 {
 	uint64_t major, minor;
@@ -41,7 +41,7 @@ static int parse_line(const char *s, struct cp_maps_line *l)
 	return 0;
 }
 
-/* Does the file at the line's path, as it is, belong to the line? */
+/* Does the file at the line's path still belong to the line? */
 static bool is_there(const struct cp_maps_line *l)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ static void restore_newlines(struct cp_maps_line *l, char *path)
 	l->path_size = strlen(path);
 }
 
-/* A name may end like that, too. */
+/* A file's own name may end like that, too. */
 static void strip_deleted(struct cp_maps_line *l)
 {
 	static const char suffix[] = " (deleted)";

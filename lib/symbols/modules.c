@@ -258,7 +258,7 @@ static bool begins(const struct cp_maps_line *l, const char *with)
 	return !strncmp(l->path, with, strlen(with));
 }
 
-/* One of the names that the mapping of OTEP 4719 may have. */
+/* Is the line's name one of those that the mapping of OTEP 4719 may have? */
 static bool is_context(const struct cp_maps_line *l)
 {
 	return l->path_size && !l->executable &&
@@ -371,7 +371,7 @@ uint32_t cp_modules_find(const struct cp_modules *m, uint64_t pc)
 	return number == CP_NO_MAPPING ? find_last(m, pc) : number;
 }
 
-/* The upper half of the address space: on x86_64 and aarch64 no program's. */
+/* The kernel's half of the address space on x86_64 and aarch64. */
 #define KERNEL_START (UINT64_C(0xffff) << 48)
 
 bool cp_modules_is_kernel(uint64_t pc)

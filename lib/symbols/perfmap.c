@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JIT names; see symbols.h. The file may contain anything, because it is in /tmp. */
+/* JIT names, and text files line by line; see symbols.h. The JIT's file may contain anything,
+ * because it is in /tmp. */
 #include "symbols/symbols.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ static bool take_line(void *wanted, const char *line, size_t length)
 	return !w->error;
 }
 
-/* Reads lines. */
+/* ---- lines ---- */
 
 #define BUFFER ((size_t)64 << 10)
 

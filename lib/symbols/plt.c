@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define STUBS_MAX 64 /* stubs in samples of one module that get a name */
+#define STUBS_MAX 64 /* stubs per module that get a name */
 #define NAME_ROOM 4096
-#define RELOCS 64 /* read at once */
+#define RELOCS 64 /* relocations read at once */
 
 struct stub {
 	struct cp_symtab_target *target;

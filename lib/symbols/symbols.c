@@ -11,7 +11,8 @@
 
 struct lookup {
 	const struct cp_symbol_module *m;
-	struct cp_elf layout; /* of the module's file or image: converts offsets to vaddrs */
+	struct cp_elf
+		layout; /* headers of the module's file or image, which convert offsets to vaddrs */
 	struct cp_symtab_target *targets; /* targets without a name so far */
 	size_t n;
 	struct cp_arena *names;
@@ -94,7 +95,7 @@ static void settle_targets(struct lookup *l)
 	l->n = left;
 }
 
-/* -ENOMEM ends the search. A table that can't be read is only skipped. */
+/* Use the tables of a file. -ENOMEM ends the search; a table that can't be read is skipped. */
 static int use(struct lookup *l, const struct cp_elf *e, const struct cp_elf_symtab *t)
 {
 	int r = cp_symtab_pass(e, t, l->has_fdes ? &l->fdes : NULL, l->targets, l->n, l->names);
@@ -158,8 +159,8 @@ static int use_dynsym(struct lookup *l)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The remaining targets have no name, but their addresses, and the start of their functions may be
- * known. */
+/* Give the remaining targets, which have no name, their addresses and the start of their functions,
+ * if it is known. */
 static void name_by_place(struct lookup *l)
 {
 	for (size_t i = 0; i < l->n; i++) {

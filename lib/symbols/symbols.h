@@ -175,9 +175,9 @@ int cp_datasym_find(const struct cp_elf *e, struct cp_datasym_query *q, size_t n
 struct cp_elf;
 
 struct cp_debugfile_query {
-	const char *path; /* of the module, absolute */
+	const char *path; /* absolute path of the module */
 	const struct cp_elf
-		*module; /* its file; NULL when the file is gone: then debuglink isn't tried */
+		*module; /* file of the module; NULL = the file is gone, so debuglink isn't tried */
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0 = no build id */
 	const char *root;     /* NULL = /usr/lib/debug */
@@ -237,7 +237,7 @@ enum cp_ehfunc_reach {
 	CP_EHFUNC_OTHER, /* another function begins between them */
 	CP_EHFUNC_NO_FDE /* no FDE covers the second one, and no function begins between them */
 };
-/* Returns what the table says of the code from FROM, where a symbol stands, to VADDR. */
+/* Returns what the table has about the code from FROM, where a symbol is, to VADDR. */
 enum cp_ehfunc_reach cp_ehfunc_reach(struct cp_ehfunc *t, uint64_t from, uint64_t vaddr);
 
 /* symbols.c
@@ -257,7 +257,7 @@ struct cp_symbol_module {
 	const char *path; /* the path in /proc/PID/maps, without " (deleted)" */
 	bool replaced;	  /* deleted: a file at PATH is used only if it has the same build id */
 	const char *also; /* leads to the same file by another path; may be NULL */
-	const uint8_t *build_id; /* of the mapped image; NULL = none */
+	const uint8_t *build_id; /* build id of the mapped image; NULL = none */
 	size_t build_id_size;
 	/* Address of the ELF image in this process, from its first byte, or 0. Used for the vdso,
 	 * and for a module whose file is gone or has another build id. */
@@ -338,9 +338,9 @@ const struct cp_loader_map *cp_loader_maps_at(size_t i);
 struct cp_maps_line {
 	uint64_t start, limit, offset, device, inode;
 	bool executable;
-	bool deleted;	  /* only of code: its file is gone */
-	const char *path; /* of code, without " (deleted)" */
-	size_t path_size; /* 0: no file */
+	bool deleted;	  /* set only for code: its file is gone */
+	const char *path; /* set only for code; without " (deleted)" */
+	size_t path_size; /* bytes of PATH; 0 = no file */
 };
 
 /* Calls TAKE with each line, whose path is valid during the call. BUFFER has SIZE bytes, more than
@@ -369,7 +369,7 @@ struct cp_mapping {
 	uint8_t build_id[CP_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	bool identified; /* the build id has been looked for */
-	bool live;	 /* in the newest reading */
+	bool live;	 /* the newest reading contained it */
 	bool ours;	 /* the mapping is libcprof's code */
 	bool main;	 /* the program's executable */
 	bool anonymous;	 /* no file: JIT code, "//anon", "[vdso]" */
@@ -384,12 +384,12 @@ struct cp_modules {
 	struct cp_vec mappings;	 /* struct cp_mapping, never removed */
 	struct cp_vec live;	 /* uint32_t, sorted by start */
 	struct cp_vec next_live; /* the reading in progress */
-	char *buffer;		 /* for reading */
+	char *buffer;		 /* buffer for readings */
 	uint64_t readings;
 	bool stale;	  /* cp_modules_want reads the list again */
 	uint64_t loads;	  /* the loader's count of loads when this list had all loaded modules; 0 =
 			     never */
-	int error;	  /* of the newest reading */
+	int error;	  /* errno of the newest reading, or 0 */
 	bool uring;	  /* a reading has shown a ring of io_uring */
 	uint64_t context; /* where an OpenTelemetry SDK publishes its resource; 0 = nowhere:
 			     output/output.h */

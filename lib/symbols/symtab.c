@@ -18,9 +18,9 @@
 #define CHUNK 512 /* symbols read at once: three pages */
 /* Parts of the address range, to find a target quickly. */
 #define PARTS 1024u
-#define FEW 4u		   /* in a part: searched linearly */
+#define FEW 4u		   /* few enough targets in a part to search them one by one */
 #define LONGEST_NAME 16384 /* longer names are cut; cp_demangle accepts none longer */
-#define TIE_NAME_MAX 512   /* of two aliases, this much is compared */
+#define TIE_NAME_MAX 512   /* bytes of two aliases' names that are compared */
 /* Steps allowed per symbol and target: nested functions are a few deep at most, so only a table
  * made to be slow exceeds the limit. */
 #define STEPS 64
@@ -28,7 +28,7 @@
 struct scan {
 	const struct cp_elf *e;
 	const struct cp_elf_symtab *t;
-	struct cp_ehfunc *fdes; /* or NULL */
+	struct cp_ehfunc *fdes; /* unwind table of the module, or NULL */
 	struct cp_symtab_target *targets;
 	size_t n;
 	uint64_t steps;
@@ -82,7 +82,7 @@ static inline size_t first_at(const struct scan *s, uint64_t vaddr)
 #define RANK_WEAK 2
 #define RANK_GLOBAL 3
 
-/* Functions rank before symbols without a type; then global, weak, local. 0: doesn't name code. */
+/* Functions rank above symbols without a type; then global, weak, local. 0: not code. */
 static uint8_t rank_of(const struct scan *s, const Elf64_Sym *sym)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info);
@@ -305,7 +305,7 @@ static int name_targets(struct scan *s, struct cp_arena *names)
 int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t, struct cp_ehfunc *fdes,
 		   struct cp_symtab_target *targets, size_t n, struct cp_arena *names)
 {
-	/* The collector's stack has room for this, and its touched pages serve the next table, too.
+	/* The collector's stack has room for this, and its pages are used for the next table, too.
 	 */
 	struct scan s;
 	int r;

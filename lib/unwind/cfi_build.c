@@ -10,13 +10,13 @@
 #include "base/sys.h"
 #include "base/base.h"
 
-#define HEAD_BYTES 12 /* of .eh_frame_hdr, before its table */
+#define HEAD_BYTES 12 /* bytes of .eh_frame_hdr before its table */
 #define TABLE_ENC 0x3b
 #define COUNT_ENC 0x03
 #define ALIGN 4
 #define LONG_LENGTH 0xffffffff
 #define SCANNED_MAX ((uint64_t)4 << 20)
-#define LENGTH_MAX (1 << 24) /* of one record: anything longer is not a record */
+#define LENGTH_MAX (1 << 24) /* most bytes of a record: longer ones are garbage */
 
 /* State while reading: a window of bytes, because each read through the kernel costs a system call.
  */
@@ -92,7 +92,7 @@ static uint64_t next_record(struct reader *r, uint64_t addr)
 	return !length || length == LONG_LENGTH || length > LENGTH_MAX ? 0 : addr + 4 + length;
 }
 
-/* Is there a CIE directly followed by an FDE of it? No other data looks like that. */
+/* Is there a CIE that an FDE of the same CIE follows directly? No other data looks like that. */
 static bool begins(struct reader *r, uint64_t addr)
 {
 	uint64_t fde = get_word(r, addr + 4) ? 0 : next_record(r, addr);
@@ -108,7 +108,7 @@ static bool begins(struct reader *r, uint64_t addr)
 	       parsed.start >= r->m->start && parsed.start < r->m->end;
 }
 
-/* Returns the address in the header, which exists although it has no table. */
+/* Returns the address of .eh_frame in the header, which may exist without a table. */
 static uint64_t by_header(struct reader *r)
 {
 	uint8_t head[2];
@@ -232,7 +232,7 @@ struct cp_cfi_table *cp_cfi_build(const struct cp_cfi_module *m, struct cp_cfi_p
 	addr = by_header(r);
 	if (!addr)
 		addr = by_file(r, p);
-	/* A file with sections, but without this one, has no .eh_frame. */
+	/* A file that has sections, but none with this name, has no .eh_frame. */
 	if (!addr && !p->sections)
 		addr = by_scan(r, p->segment, p->segment_end);
 	if (addr)

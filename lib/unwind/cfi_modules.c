@@ -168,8 +168,8 @@ bool cp_cfi_modules_snapshot_publish(struct cp_cfi_snapshot *new, const uint64_t
  * loader, which every program needs, are kept; a few after both may be, too. */
 struct keeping {
 	struct cp_cfi_snapshot *to; /* NULL: only count */
-	uint64_t libc, loader;	    /* addresses in them */
-	size_t count, kept;	    /* modules seen; those up to libc and the loader */
+	uint64_t libc, loader;	    /* addresses in libc and in the loader */
+	size_t count, kept; /* number of modules seen, and of those up to libc and the loader */
 };
 
 static int keep_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -177,7 +177,8 @@ static int keep_module(struct dl_phdr_info *info, size_t size, void *arg)
 	struct cp_cfi_module m = module_of(info);
 	struct keeping *k = arg;
 
-	/* In a namespace of dlmopen the first module is not the program, and all may go. */
+	/* In a namespace of dlmopen the first module is not the program, and all modules may go
+	 * away. */
 	if (!k->count++ && info->dlpi_name && *info->dlpi_name)
 		return 1;
 	if (k->to && (k->count > k->kept || !cp_cfi_modules_snapshot_add(k->to, &m)))
@@ -218,7 +219,7 @@ void cp_cfi_modules_refresh(void)
 
 	new = take_snapshot(&version);
 	if (!new && !cp_load_acquire(&cp_cfi_finder.snapshot))
-		return; /* nearly always so: the linker made all tables */
+		return; /* mostly: the linker made all tables */
 	if (!cp_cfi_modules_snapshot_publish(new, &version, NULL, &old))
 		old = new;
 	else if (old)

@@ -47,8 +47,8 @@ void cp_dlclose_gate_end(unsigned before, struct cp_module_diff *unloaded)
 	/* The wall clock uses this unwinder even if another one is chosen. */
 	if (cp_capture_settings.unwinder != &cp_unwinder_dwarf)
 		cp_unwinder_dwarf.modules_changed();
-	/* Retire before the gate opens, so that entries of the old module aren't used for a new
-	 * one. */
+	/* Retire entries before the gate opens, so that those of the old module aren't used for a
+	 * new one. */
 	if (cp_dlclose_gate_unloaded)
 		cp_dlclose_gate_unloaded(unloaded);
 	while (cp_self.in_dlclose > before) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See library.h. */
+/* Loads libraries without the program's malloc, and libunwind on a private handle. See unwind.h. */
 #include "unwind/unwind.h"
 #include "unwind/signal/unwind_signal.h"
 

@@ -118,8 +118,7 @@ static uint32_t next_hashed(const uint32_t *hash, uint32_t h, uint32_t after)
 	return 0;
 }
 
-/* The same, in a module with any of the two kinds of hash tables; of the old kind, all symbols are
- * returned. */
+/* The same with either kind of hash table; the old kind gives all symbols. */
 static uint32_t next_symbol(const struct tables *t, uint32_t h, uint32_t after)
 {
 	if (t->hash)
@@ -127,7 +126,7 @@ static uint32_t next_symbol(const struct tables *t, uint32_t h, uint32_t after)
 	return t->old_hash && after + 1 < t->old_hash[1] ? after + 1 : 0;
 }
 
-#define HIDDEN 0x8000 /* another version is the one that programs are linked with */
+#define HIDDEN 0x8000 /* the bit of versions that programs are not linked with */
 
 static uint32_t version_of(const struct tables *t, uint32_t symbol)
 {
@@ -207,7 +206,7 @@ static bool is_file(const struct dl_phdr_info *info, const char *file)
 	return !strcmp(slash ? slash + 1 : name, file);
 }
 
-/* Before glibc 2.34, libc was in several libraries. */
+/* Before glibc 2.34, libc consisted of several libraries. */
 static bool is_of_libc(const struct dl_phdr_info *info)
 {
 	return module_holds(info, (uintptr_t)&gnu_get_libc_version) ||
@@ -217,7 +216,7 @@ static bool is_of_libc(const struct dl_phdr_info *info)
 
 struct search {
 	uintptr_t address;
-	const char *file; /* NULL: the module is wanted that has ADDRESS */
+	const char *file; /* file name; NULL: the module that has ADDRESS is wanted */
 	struct cp_loaded_object *o;
 };
 
@@ -265,7 +264,7 @@ static void *address_of(const struct dl_phdr_info *info, const ElfW(Sym) * s, co
 struct question {
 	struct cp_loaded_name *names;
 	unsigned count;
-	bool follows; /* libcprof was passed */
+	bool follows; /* the walk has passed libcprof */
 };
 
 static int ask_module(struct dl_phdr_info *info, size_t size, void *arg)

@@ -7,7 +7,7 @@
 
 #include "base/sys.h"
 
-/* Reserves address space only: pages that aren't written take no memory. */
+/* Only address space is reserved: unwritten pages take no memory. */
 #define MODULES 8192u
 
 struct range {
@@ -73,7 +73,7 @@ struct cp_module_diff *cp_module_diff_before(void)
 struct second {
 	struct cp_module_diff *u;
 	uint64_t adds, subs;
-	unsigned at; /* index in the list, which keeps its order */
+	unsigned at; /* index in the list, whose order stays */
 };
 
 static int mark_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -109,7 +109,7 @@ uint64_t cp_module_diff_loads(void)
 	return now.adds;
 }
 
-/* Is the list libc's? Some programs have a list of their own, which may be outdated. */
+/* Is the list libc's? Some programs have an own list, which may be outdated. */
 static bool is_libcs(const struct second *s)
 {
 	struct second now = { 0 };

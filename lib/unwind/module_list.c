@@ -11,7 +11,7 @@
 #include "sample/thread.h"
 
 #define LONGEST_NS UINT64_C(1000000000)
-#define LOOK_NS 20000 /* how often a waiting thread checks */
+#define LOOK_NS 20000 /* interval at which a waiting thread checks */
 
 static uint32_t inside; /* number of threads that are walking the list */
 static uint32_t forks;	/* number of forks in progress */
@@ -21,8 +21,8 @@ static bool wait_while(const uint32_t *word)
 	const struct timespec moment = { 0, LOOK_NS };
 	uint64_t since;
 
-	/* If there is no need to wait, make no system call: a seccomp filter may kill the process
-	 * for it. */
+	/* If there is no need to wait, make no system call, because a seccomp filter may kill the
+	 * process for it. */
 	if (!cp_load_seqcst(word))
 		return true;
 	since = cp_sys_clock_ns(CLOCK_MONOTONIC);

@@ -18,7 +18,7 @@
  */
 
 /* Has M a table that the handler can search? COPY: the module may go away meanwhile, so the kernel
- * copies its memory. */
+ * copies the memory. */
 bool cp_cfi_build_has_table(const struct cp_cfi_module *m, bool copy);
 
 /* Facts about a module that has no table. */
@@ -77,7 +77,8 @@ bool cp_cfi_modules_snapshot_publish(struct cp_cfi_snapshot *new, const uint64_t
 
 struct cp_module_diff;
 
-/* Told of what went away before the gate opens; NULL: nobody. Set once, before the first sample. */
+/* Called with the modules that went away before the gate opens; NULL: nobody. Set once, before the
+ * first sample. */
 extern void (*cp_dlclose_gate_unloaded)(struct cp_module_diff *u);
 
 /* Close the gate. FRAME: frame address of dlclose's caller. Returns how many dlclose calls the
@@ -117,8 +118,8 @@ void *cp_library_symbol(void *handle, const char *name);
 /* Is the program built with a sanitizer? It ends the program on RTLD_DEEPBIND. */
 bool cp_library_has_sanitizer(void);
 
-/* Switches on and off that the calling thread's allocations get memory of libcprof's. NULL as long
- * as the allocator isn't known. */
+/* Makes the calling thread's allocations take libcprof's memory, or ends that. NULL until the
+ * allocator is known. */
 extern void (*cp_library_lend)(bool on);
 
 /* loaded.c

@@ -77,7 +77,7 @@ const struct cp_unwinder cp_unwinder_libunwind = {
 	.modules_changed = libunwind_modules_changed,
 };
 
-/* Chooses an unwinder. */
+/* ---- the choice ---- */
 
 /* By quality: our own CFI reader takes no lock and needs no library; libunwind's stacks are as
  * complete but slow; frame pointers always work. */

@@ -21,7 +21,8 @@
 
 static uint64_t readable[SLOTS];
 
-/* Places outside of all modules: the address, MOMENT_BITS of the time, and the verdict. */
+/* Kinds of places outside of all modules. A word has the address, MOMENT_BITS of the time, and this
+ * verdict. */
 enum verdict { NOTHING, OTHER, BEHIND_CALL, SIGRETURN };
 #define MOMENT_BITS 14
 #define VERDICT_BITS 2
@@ -107,7 +108,7 @@ size_t cp_cfi_code_read_some(uint64_t addr, void *to, size_t n, bool copy)
 	return here < n && cp_cfi_code_read(addr, to, here, copy) ? here : 0;
 }
 
-/* Read the bytes before a return address. The page before may not exist. */
+/* Read the bytes before a return address. The page before it may be unmapped. */
 static bool read_call(uint64_t ra, uint8_t code[CP_CFI_CALL_BYTES], bool copy)
 {
 	uint64_t page = (ra - 1) & -PAGE, from = ra - CP_CFI_CALL_BYTES;
@@ -160,7 +161,7 @@ static enum verdict remember_verdict(uint64_t pc)
 	if (was >> VERDICT_BITS == key >> VERDICT_BITS)
 		return (enum verdict)(was & ((1u << VERDICT_BITS) - 1));
 	now = look_at_code(pc);
-	/* An address that can't be read now may be readable next time. */
+	/* A place that can't be read now may be readable next time. */
 	if (now != NOTHING)
 		cp_store_relaxed(slot, key | now);
 	return now;

@@ -15,7 +15,7 @@
 
 #define FRAME 16 /* words above sp that are searched for the start of a frame */
 
-/* All registers are known of code that a signal interrupted. */
+/* Uses all registers, which are known for code that a signal interrupted. */
 static __attribute__((noinline)) bool by_register(struct cp_cfi_frame *f, bool copy, uint64_t *ra,
 						  uint64_t *sp)
 {

@@ -15,10 +15,10 @@
 
 #if CP_CFI_CALL_PUSHES
 
-/* The longest straight pieces of codecs have 1,500 instructions. */
+/* Limit of instructions; the longest straight pieces, in codecs, have 1,500. */
 #define INSNS_MAX 2048
-#define JUMPS_MAX 16  /* jumps followed; ends a loop, whose conditional exit isn't followed */
-#define ENDS_WITHIN 8 /* instructions until code that ends the process does so */
+#define JUMPS_MAX 16  /* limit of jumps; ends loops, as conditional exits aren't followed */
+#define ENDS_WITHIN 8 /* number of instructions within which code that ends the process does so */
 #define FRAME_MAX ((int64_t)1 << 20)
 /* Bytes read at once. A copy by the kernel costs a system call each time. */
 #define WINDOW 64
@@ -37,7 +37,7 @@ struct reading {
 	int64_t kept[CP_CFI_COLUMNS]; /* where the frame's own value of each column is saved */
 	bool copy;
 	uint64_t window_at;
-	size_t filled;				       /* bytes of the window; zeros follow */
+	size_t filled;				       /* bytes in the window; zeros follow them */
 	uint8_t window[WINDOW_COPIED + CP_INSN_BYTES]; /* room for a complete last instruction */
 };
 
@@ -122,7 +122,7 @@ static bool take_insn(struct reading *r, const struct cp_insn *i)
 	r->pc += i->size;
 	switch (i->kind) {
 	case CP_INSN_PLAIN: return true;
-	/* After a call that never returns, another function begins. */
+	/* Another function begins after a call that never returns. */
 	case CP_INSN_CALLS: return !r->to->leaf;
 	case CP_INSN_MOVES: return move_to(r, r->sp + i->by);
 	case CP_INSN_PUSHES:

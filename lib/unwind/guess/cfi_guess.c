@@ -9,8 +9,8 @@
 
 #define STACK_NEAR (UINT64_C(1) << 20)
 #define SCANNED 16 /* words above sp that are searched for a return address */
-#define ABOVE 64   /* words above sp; if none is a return address, there is no caller */
-/* The generated code of one run time is at most this far apart. */
+#define ABOVE 64   /* number of words above sp; if none is a return address, there is no caller */
+/* Generated code of one runtime lies within this distance. */
 #define CODE_NEAR (UINT64_C(256) << 20)
 
 enum cp_cfi_result cp_cfi_guess_resume(struct cp_cfi_frame *f, bool copy)
@@ -175,7 +175,7 @@ static inline unsigned saved_registers(struct cp_cfi_frame *f, const uint8_t *co
 }
 #endif
 
-/* Can F, whose caller's sp would be SP, return to RA? */
+/* Can F return to RA, if its caller's sp is SP? */
 static bool can_return(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t sp, uint64_t ra)
 {
 	struct cp_cfi_module m;

@@ -4,7 +4,7 @@
 
 #define PUSHES 8
 #define SP_BASED CP_CFI_RULE(CP_CFI_REGISTER, 0, CP_REG_SP)
-#define CODE 20 /* bytes at the start of a function that are read */
+#define CODE 20 /* number of bytes at the start of a function that are read */
 
 /* Read those of the N bytes at ADDR that are on the page of PC, which is being executed, so that
  * needn't be tested. Returns their number. */
@@ -70,7 +70,7 @@ static bool is_of_what_is_left(const struct cp_cfi_fde *fde, uint64_t pc, uint64
 	       row->cfa_offset == left;
 }
 
-/* Search the instructions before PC, back to START and on the same page. */
+/* Search the instructions before PC, back to START at most and within one page. */
 static unsigned freed_before(uint64_t start, uint64_t pc, unsigned *behind, bool copy)
 {
 	uint64_t from =

@@ -79,7 +79,7 @@ bool cp_cfi_base(struct cp_cfi_frame *f, const struct cp_cfi_fde *fde, const str
 	belief = fp ? believe(&b, fp) : NO;
 	if (belief < POSSIBLE) {
 		found = by_words(&b);
-		/* The last choice is FP although the call there names another function, which may
+		/* FP is the last choice although the call there names another function, which may
 		 * have jumped to this one. */
 		if (found)
 			fp = found;

@@ -14,7 +14,7 @@ struct eval {
 	struct cp_cfi_frame *f;
 	const uint8_t *begin;
 	unsigned depth;
-	enum cp_cfi_result result; /* CP_CFI_STEPPED while there is no error */
+	enum cp_cfi_result result; /* CP_CFI_STEPPED until an error */
 	uint64_t stack[STACK];
 };
 

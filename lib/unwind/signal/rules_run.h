@@ -20,7 +20,7 @@
 /* Where the registers are, as far as rules can express it. */
 struct cp_rules_state {
 	uint64_t slots;	      /* see cp_rule_lane */
-	uint32_t reg, offset; /* of the CFA */
+	uint32_t reg, offset; /* base and offset of the CFA */
 };
 
 /* The instructions of a function. */

@@ -21,12 +21,12 @@ struct walk {
 	struct cp_cfi_module own;
 	struct {
 		uint64_t start;
-		uint32_t size, hdr; /* SIZE and HDR are relative to START */
+		uint32_t size, hdr; /* SIZE and HDR are offsets from START */
 	} before;    /* the previous module, if it is plain: stacks alternate between modules */
 	uint64_t at; /* the address by which the frame is looked up and recorded */
 	uint8_t switches;
 	bool exact;   /* AT is the pc itself, not a return address minus 1 */
-	bool careful; /* follow every register: don't use the cache */
+	bool careful; /* follow every register, and don't use the cache */
 };
 
 static void begin_walk(struct walk *w, const struct cp_unwind_input *in, bool careful)

@@ -22,7 +22,7 @@
 struct walk {
 	const struct cp_unwind_input *in;
 	struct cp_stackmem stack;
-	struct cp_cfi_module module; /* of the last pc that was asked for */
+	struct cp_cfi_module module; /* module of the pc that was asked for last */
 };
 
 /* The beginning of .eh_frame_hdr in the only form that linkers write. */
@@ -187,7 +187,7 @@ static unsigned steps(struct walk *w, unw_cursor_t *c, uint64_t *pcs, unsigned m
 			*end = end_of(c, r);
 			return n;
 		}
-		/* A signal handler may be on another stack than the code that it interrupted. */
+		/* A signal handler may use another stack than the code that it interrupted. */
 		if (pc >> CP_CFI_PC_BITS || (sp <= before && !exact))
 			return n;
 		if (n == max) {

@@ -32,7 +32,7 @@ struct cp_cfi_entry {
 /* A table built by lib/unwind/cfi_build.c, in own pages, for a module whose linker wrote no table,
  * or no sorted one. */
 struct cp_cfi_table {
-	size_t bytes; /* of the whole mapping */
+	size_t bytes; /* bytes of the whole mapping */
 	uint64_t base, count;
 	struct cp_cfi_entry entries[];
 };
@@ -69,7 +69,8 @@ struct cp_cfi_dlfo {
 /* Only the control half writes this struct; it stores SNAPSHOT with release. */
 extern struct cp_cfi_finder {
 	int (*find)(void *addr, struct cp_cfi_dlfo *result); /* NULL: the snapshot is used */
-	/* All modules, or, if FIND is set, only those with a table of our own. NULL: no modules. */
+	/* All modules; or, if FIND is set, only those for which libcprof built a table. NULL: no
+	 * modules. */
 	struct cp_cfi_snapshot *snapshot;
 	uint32_t missed; /* a handler has found no module, or no table, for an address */
 	/* The program's segment that contains .eh_frame_hdr. The kernel, unlike the loader, leaves
@@ -112,7 +113,7 @@ static inline void cp_cfi_module_missed(void)
 /* Control half. Ordinary context, no walk in progress. Returns 0 or -ENOMEM. */
 int cp_cfi_modules_prepare(void);
 void cp_cfi_modules_refresh(void);
-/* Note at the first dlclose which modules stay. Several threads may do so at once. */
+/* Note which modules stay, at the first dlclose. Several threads may do so at once. */
 void cp_cfi_modules_note_kept(void);
 /* Called on the collector's thread about once a second: looks for newly loaded modules if a handler
  * missed one. Takes none of the program's locks. */
@@ -140,7 +141,7 @@ void cp_cfi_modules_fork_child(void);
 
 /* One function's information. The cursors point into the module, or into a copy. */
 struct cp_cfi_fde {
-	uint64_t start;			   /* of the code */
+	uint64_t start;			   /* address of the code */
 	struct cp_cfi_cursor cie, program; /* instructions: the CIE's, then the FDE's */
 	uint64_t code_align;
 	int64_t data_align;
