@@ -71,7 +71,7 @@ static void usage(FILE *to)
 	      to);
 }
 
-/* Returns the verb for a word that other profilers use. */
+/* Returns the verb that does what WORD does in other profilers. */
 static const char *others_word(const char *name)
 {
 	static const char *const words[][2] = {

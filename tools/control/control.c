@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A process may be writing a large profile, or be stopped. */
+/* A process may write a large profile, or be stopped for a while. */
 #define PATIENCE_MS 10000
 
-/* The paths that were given. A process with a path has the number -1 - its index. */
+/* The paths that were given. A process with a path has the number -1 - (its index here). */
 static struct {
 	const char **items;
 	size_t count, room;
@@ -75,7 +75,7 @@ void ct_control_nanoseconds(struct cp_control_message *m, double seconds)
 
 /* ---- one process ---- */
 
-/* As ct_control_has_library; -1: that can't be looked at. */
+/* As ct_control_has_library; -1: unknown, because the process can't be examined. */
 static int has_library(int pid)
 {
 	char *path = ct_memory_printf("/proc/%d/maps", pid), line[4200];
@@ -184,7 +184,7 @@ static int connect_to(int pid, struct ct_control_end *e, char **why)
 	return fd < 0 ? -1 : fd;
 }
 
-/* Sends M, waits for the reply, which M becomes, and closes FD. */
+/* Sends M over FD, waits for the reply, which replaces M, and closes FD. */
 static int talk(int fd, struct cp_control_message *m, int passed)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -196,7 +196,7 @@ static int talk(int fd, struct cp_control_message *m, int passed)
 	return err;
 }
 
-/* As ct_control_ask. *E: who has answered. */
+/* As ct_control_ask. Sets *E to the process that has answered. */
 static char *ask_process(int pid, struct cp_control_message *m, int passed,
 			 struct ct_control_end *e)
 {

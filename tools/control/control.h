@@ -16,21 +16,21 @@
  */
 
 struct ct_controlled {
-	int pid; /* in our pid namespace; 0: the process is not to be seen from here */
+	int pid; /* number in our pid namespace; 0: the process is not visible here */
 	unsigned user;
 };
 
-/* Who is asked for a status. */
+/* The processes to ask for a status. */
 struct ct_control_which {
 	const int *pids;
 	size_t count; /* 0: every process whose socket is found */
-	bool spans;   /* for their spans, too */
-	/* Called with the same ARG for each process that refuses us and that is in another user
-	 * namespace; NULL: nobody wants to know. */
+	bool spans;   /* ask for their spans, too */
+	/* Called with the same ARG for each process in another user namespace that refuses us;
+	 * NULL: not called. */
 	void (*elsewhere)(int pid, void *arg);
 };
 
-/* Why those don't answer, and who may ask them. */
+/* Text: why such processes don't answer, and who may ask them. */
 #define CT_CONTROL_ELSEWHERE                                                                       \
 	"a user namespace without a map of its users, or with capabilities there; ask as "         \
 	"root of that namespace, which needs a map (unshare --map-root-user, nsenter --user)"
@@ -45,18 +45,18 @@ void ct_control_each(const struct ct_control_which *which,
 /* The process that TEXT names, for all functions that take a process: its id, or a number below 0
  * for a path of CPROF_CONTROL, whose process may be out of sight. 0: TEXT is neither. */
 int ct_control_process(const char *text);
-/* What is said of TEXT then, for printf. */
+/* printf's format of the message about TEXT. */
 #define CT_CONTROL_NO_PROCESS "\"%s\" is no process id, and no path of CPROF_CONTROL"
-/* How a message calls process PID: "812", or the path. */
+/* Returns the name of process PID for messages: "812", or the path. */
 const char *ct_control_name(int pid);
-/* Its number in our pid namespace; 0: it isn't to be seen from here. */
+/* Returns the number of process PID in our pid namespace; 0: it is not visible here. */
 int ct_control_pid(int pid);
 /* Does process PID have the library loaded, as far as can be seen? */
 bool ct_control_has_library(int pid);
 /* Has process PID ended? Its parent may not have noticed yet. */
 bool ct_control_has_ended(int pid);
-/* Does nobody listen any more at the path that PID stands for? A process that is stopped listens.
- */
+/* Has everybody stopped listening at the path that PID stands for? A process that is stopped still
+ * listens. */
 bool ct_control_path_is_left(int pid);
 /* For those who follow many processes, each by several descriptors: raises the limit of descriptors
  * as far as it goes. Not before a program is executed, which would inherit it. */
@@ -71,28 +71,27 @@ char *ct_control_one(int pid,
 void ct_control_request(struct cp_control_message *m, enum cp_control_request request);
 /* Adds the line KEY=VALUE to request M, if there is room. A line break in VALUE is left out. */
 void ct_control_line(struct cp_control_message *m, const char *key, const char *value);
-/* The same for "for_ns", a length of time. */
+/* The same for a length of time, "for_ns". */
 void ct_control_nanoseconds(struct cp_control_message *m, double seconds);
 /* Asks process PID: M becomes the reply. FD is passed with the request, unless it is -1. Returns
  * NULL, or the reason why there is no reply, which the caller frees. */
 char *ct_control_ask(int pid, struct cp_control_message *m, int fd);
 
-/* The value of KEY in reply M, to be freed; NULL: it isn't there. */
+/* Returns the value of KEY in reply M, to be freed; NULL: M doesn't have KEY. */
 char *ct_control_value(const struct cp_control_message *m, const char *key);
-/* The same as a number; 0: it isn't there. */
+/* The same as a number; 0: M doesn't have KEY. */
 unsigned long long ct_control_number(const struct cp_control_message *m, const char *key);
 
 /* control_modes.c
  *
- * The modes as a profiled process is told of them.
- */
+ * The modes by the names that profiled processes know. */
 
 enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_IO, CT_EVENT, CT_MODES };
 
 /* Another view of a mode's samples: a profile of its own. */
 struct ct_companion {
-	const char *name;  /* as the process calls it; NULL: there is none */
-	const char *infix; /* of its file's name: NAME.peak.EXT */
+	const char *name;  /* name in requests; NULL: there is none */
+	const char *infix; /* its part of file names: NAME.peak.EXT */
 	/* The profile has the mode's samples once more, so no window of it is kept or pushed. */
 	bool repeats;
 };
@@ -102,7 +101,7 @@ struct ct_companion {
 struct ct_control_mode {
 	const char *name, *path; /* "cpu"; the variable of its file */
 	const char *setting;	 /* the variable of its setting; NULL: it has none */
-	bool waits; /* it records waits: what is lost is counted in ns, not in samples */
+	bool waits;		 /* it records waits: losses are counted in ns, not in samples */
 	struct ct_companion companions[CT_COMPANIONS];
 };
 
@@ -144,13 +143,13 @@ struct ct_profile *ct_control_profile_threads(int pid, char **why);
 
 struct ct_control_space {
 	dev_t device;
-	ino_t inode; /* of /proc/PID/ns/net */
-	int pid;     /* a process in it; 0: it is ours */
+	ino_t inode; /* inode of /proc/PID/ns/net */
+	int pid;     /* some process in it; 0: it is our own */
 };
 
-/* Sets *S to the namespace of process PID, or to ours if that can't be known. */
+/* Sets *S to the namespace of process PID, or to our own if the other is unknown. */
 void ct_control_space_of(struct ct_control_space *s, int pid);
-/* The namespaces of all processes, ours first, *COUNT of them; to be freed. */
+/* Returns the COUNT namespaces of all processes, our own first; to be freed. */
 struct ct_control_space *ct_control_space_all(size_t *count);
 /* Calls SEE for the abstract name, without its NUL, of each socket in S that begins with PREFIX and
  * takes connections. */
@@ -166,7 +165,7 @@ int ct_control_space_connect(const struct ct_control_space *s, const char *name)
 /* The same as the user of process PID, for root; NAME may be a path. A process in a user namespace
  * may not know root as a user, but it knows its own. */
 int ct_control_space_connect_as(const struct ct_control_space *s, const char *name, int pid);
-/* So many connections wait at most, and one more. */
+/* At most this many connections wait, and one more. */
 #define CT_CONTROL_SPACE_BACKLOG 128
 /* Returns a socket that doesn't block and listens at NAME in S, or a negative errno. */
 int ct_control_space_listen(const struct ct_control_space *s, const char *name);
@@ -193,13 +192,13 @@ int ct_control_talk_send(int fd, const struct cp_control_message *m, int passed)
 /* Receives the reply, which is there, and checks it. Returns 0 or a negative errno: -ECONNRESET if
  * the process closed the connection without a reply, -EBADMSG if the reply is none. */
 int ct_control_talk_receive(int fd, struct cp_control_message *m);
-/* Between two attempts to connect to it. */
+/* Time between two attempts to connect to a process. */
 #define CT_CONTROL_RETRY_MS 20
 
 /* The other end of a connection. */
 struct ct_control_end {
 	struct ct_control_space space;
-	char name[112]; /* of the socket: abstract, without its NUL, or a path */
+	char name[112]; /* name of the socket: abstract, without its NUL, or a path */
 	struct ucred owner;
 };
 
@@ -210,11 +209,12 @@ int ct_control_talk_connect(int pid, struct ct_control_end *e);
 /* Connects to the name in *E, in its space, as above. A process at the other end that is in sight
  * must have that name, and be this user's, unless this is root: others don't answer. */
 int ct_control_talk_connect_name(struct ct_control_end *e);
-/* Connects again as the owner of E, for root, whom a process in a user namespace may not know. */
+/* Connects again as the owner of E. Root does so when a process in a user namespace doesn't know
+ * root. */
 int ct_control_talk_connect_as_owner(const struct ct_control_end *e);
 /* Is E's process in another user namespace? */
 bool ct_control_talk_is_elsewhere(const struct ct_control_end *e);
-/* Monotonic milliseconds. */
+/* Returns monotonic milliseconds. */
 long long ct_control_talk_now(void);
 
 /* helper.c
@@ -232,19 +232,18 @@ long long ct_control_talk_now(void);
  * one already. */
 bool ct_helper_become_only(const char *verb, const char *argument);
 void ct_helper_leave(void);
-/* Messages go to the file VERB.log of the user's state: a helper has no terminal. */
+/* Sends messages to the file VERB.log of the user's state, because a helper has no terminal. */
 void ct_helper_open_log(const char *verb);
 
 /* last_window.c
  *
- * What a process sends at its end to a consumer of its windows (base/control.h, "last=1"). For
- * window.c.
- */
+ * Receives what a process sends at its end to a consumer of its windows (base/control.h, "last=1").
+ * For window.c. */
 
 struct ct_last_window;
 
-/* Listens for the end of process PID as consumer NUMBER. Returns NULL if that can't be: then the
- * last window is lost. */
+/* Listens for the end of process PID as consumer NUMBER. Returns NULL if that is impossible; then
+ * the last window is lost. */
 struct ct_last_window *ct_last_window_listen(int pid, uint64_t number);
 /* Turns strangers away, who would fill the kernel's queue of connections: to be called from time to
  * time. Doesn't wait. L may be NULL. */
@@ -262,11 +261,10 @@ void ct_last_window_close(struct ct_last_window *l);
 
 /* thread_wait.c
  *
- * What each thread of a process waits for, in words: from the labels of the profile that the
- * process makes of its threads (lib/session/session.h).
- */
+ * Tells in words what each thread of a process waits for, from the labels of the process's profile
+ * of its threads (lib/session/session.h). */
 
-/* A thread. Texts are "", numbers -1, where there is no such label. */
+/* A thread. Without the label, a text is "" and a number is -1. */
 struct ct_thread_wait {
 	const struct ct_sample *sample;
 	const char *name, *state, *cause;
@@ -310,7 +308,7 @@ const char *ct_thread_wait_call(int64_t number);
 
 struct ct_window;
 
-/* As the process knows a window: whoever has this goes on with it, also another program. */
+/* A window as the process knows it. Any program that has this id can go on with the window. */
 struct ct_window_id {
 	uint64_t consumer; /* a random number, not 0 */
 	/* The end of the last take as the process counts time, of the mode and of its companions;
@@ -326,21 +324,21 @@ struct ct_window_id ct_window_id_new(void);
 
 struct ct_window_how {
 	const char *mode;    /* "cpu", "wall", "heap", "lock", "io", "event" */
-	const char *setting; /* its rate, interval or threshold; NULL or "": the default. A mode
-				that is on keeps its own */
+	const char *setting; /* rate, interval or threshold; NULL or "": the default. A mode that is
+				on keeps its own */
 	double lease;	     /* seconds, above 0: a mode that was turned on for this window ends by
 				itself so long after the last take, if this program is killed. So it
 				is longer than the time between two takes */
-	bool from_start;     /* of a mode that is on, the first take has all since its start */
-	bool empty;	     /* companions with nothing in them are wanted, too */
-	const char *only;    /* of the companions, only the one of this name is wanted, if there is
-				one: the process isn't asked for the others. NULL: all */
-	/* NULL: of its own. Otherwise the window goes on if something was taken, and each take
-	 * changes it. */
+	bool from_start;  /* the first take has everything since the start of a mode that was on */
+	bool empty;	  /* empty companions are wanted, too */
+	const char *only; /* The only companion that is wanted; the process isn't asked for others.
+			     NULL: all */
+	/* NULL: a new window. Otherwise the window goes on if something was taken before, and each
+	 * take changes *ID. */
 	struct ct_window_id *id;
-	double patience; /* the least lease for a mode that was on with a file of its own */
+	double patience; /* the shortest lease for a mode that was on with a file of its own */
 	bool holds;	 /* nothing will be taken: a mode without a file stays on for the lease, and
-			    keeps all that it has seen since its start */
+			    keeps everything since its start */
 };
 
 /* What happened since the last take, or since the open. The profiles' time_nanos and duration_nanos
@@ -352,22 +350,22 @@ struct ct_window_how {
  * known. */
 struct ct_window_taken {
 	struct ct_profile *profile; /* NULL: none; see the results */
-	/* Those of the mode (control_modes.c). NULL: the mode has none there, it isn't wanted (see
-	 * ONLY), or nothing is in it (see EMPTY). */
+	/* Profiles of the mode's companions (control_modes.c). NULL: there is no such companion, it
+	 * isn't wanted (see ONLY), or it is empty (see EMPTY). */
 	struct ct_profile *companions[CT_COMPANIONS];
 	bool ending; /* the process has written its files: it is about to end */
 };
 
 enum ct_window_result {
-	CT_WINDOW_OK, /* also of what the process did before it executed another program */
-	/* The process is gone, and has sent no more. At its end it sends what the mode has seen
-	 * since the last take, and the next take has that. No profile. */
+	CT_WINDOW_OK, /* the profile also has what the process did before an exec */
+	/* The process is gone and has sent no more. At its end it sends what followed the last
+	 * take, which the next take returns. No profile. */
 	CT_WINDOW_ENDED,
-	/* The process lives, but the mode was turned off meanwhile, or it has executed another
-	 * program. No profile: what it had sent was returned by the take before this one. */
+	/* The process lives, but the mode was turned off, or the process has called exec. No
+	 * profile: the take before this one returned what the process had sent. */
 	CT_WINDOW_STOPPED,
-	/* This time there is no answer, for the reason in *WHY; the next take may succeed, and has
-	 * what this one would have had. No profile. */
+	/* No answer this time, for the reason in *WHY. The next take may succeed, and then covers
+	 * this one's time, too. No profile. */
 	CT_WINDOW_FAILED,
 };
 
@@ -386,10 +384,10 @@ void ct_window_taken_release(struct ct_window_taken *t);
 void ct_window_turn_away(struct ct_window *w);
 /* Turns a mode off that was turned on for a window, unless another window is open. NULL is fine. */
 void ct_window_close(struct ct_window *w);
-/* Leaves the window open for whoever goes on with it within the lease, whose seconds it returns; 0:
- * the process knows of none. */
+/* Leaves the window open for another program that goes on with it within the lease. Returns the
+ * lease in seconds; 0: the process has none. */
 double ct_window_leave(struct ct_window *w);
-/* Closes a window that was left. */
+/* Closes a window that was left open. */
 void ct_window_end(int pid, const char *mode, uint64_t consumer);
 
 /* Returns whether the mode was on before the window was opened. */

@@ -13,25 +13,25 @@
 
 #include "control/control.h"
 
-/* So many connections are open at once, and so many of them to one process. */
+/* Most connections open at once, and most to one process. */
 #define OPEN 512
 #define OPEN_EACH 2
 
 struct asked {
-	int pid; /* 0: whoever has the name */
+	int pid; /* 0: the process that has the name */
 	struct ct_control_end end;
-	int fd;				   /* the connection, or -1 */
-	bool waits;			   /* it has yet to be connected to */
-	unsigned long inode;		   /* of the socket; 0: it is known whose it is */
-	bool again;			   /* as its owner */
-	bool is_refused;		   /* it has closed the connection */
-	struct cp_control_message *status; /* the answer */
+	int fd;		     /* the connection, or -1 */
+	bool waits;	     /* a connection must still be made */
+	unsigned long inode; /* inode of the socket; 0: the socket's process is known */
+	bool again;	     /* asked again as the process's owner */
+	bool is_refused;     /* the process has closed the connection */
+	struct cp_control_message *status; /* the reply */
 };
 
 struct all {
 	struct asked *items;
 	size_t count, room, open;
-	const struct ct_control_space *space; /* in which names are looked for */
+	const struct ct_control_space *space; /* namespace in which names are looked for */
 	bool spans;
 };
 
@@ -92,7 +92,8 @@ static bool is_strangers(struct asked *p)
 	return is;
 }
 
-/* Asks over FD, a connection to P. A process that refuses us may close it before it is asked. */
+/* Sends the request over FD, a connection to P. A process that refuses us may have closed the
+ * connection before. */
 static void request(struct all *a, struct asked *p, int fd)
 {
 	struct cp_control_message m;
@@ -110,7 +111,7 @@ static void request(struct all *a, struct asked *p, int fd)
 	}
 }
 
-/* P has ended the connection by ERR. Root asks once more, as the user who owns P. */
+/* P has ended the connection with ERR. Root asks once more as P's owner. */
 static void ask_as_owner(struct all *a, struct asked *p, int err)
 {
 	int fd = -1;
@@ -153,7 +154,7 @@ static void receive_reply(struct all *a, struct asked *p)
 	}
 }
 
-/* Waits until UNTIL, at most, for one of those that were asked. */
+/* Waits until UNTIL at most for a reply. */
 static void wait_for_some(struct all *a, long long until, bool any_waits)
 {
 	struct pollfd *fds = ct_memory_alloc((a->open + 1) * sizeof(*fds));
@@ -195,7 +196,7 @@ static void ask_all(struct all *a)
 	} while ((any_waits || a->open) && ct_control_talk_now() < until);
 }
 
-/* Did a socket before P give the answer of P's process? */
+/* Did an earlier socket than P give the answer of P's process? */
 static bool is_known(const struct all *a, const struct asked *p)
 {
 	for (const struct asked *q = a->items; q < p; q++)
@@ -204,7 +205,7 @@ static bool is_known(const struct all *a, const struct asked *p)
 	return false;
 }
 
-/* Is P the last socket of a process that refuses us, because a user namespace hides who we are? */
+/* Is P the last socket of a process that refuses us because a user namespace hides who we are? */
 static bool is_elsewhere(const struct all *a, const struct asked *p)
 {
 	if (!p->is_refused || !p->end.owner.pid || !ct_control_talk_is_elsewhere(&p->end))

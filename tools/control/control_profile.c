@@ -12,7 +12,7 @@
 
 #include "core/read.h"
 
-/* Far more than a process writes. */
+/* Far larger than any profile of a process. */
 #define BYTES_MAX ((off_t)1 << 30)
 
 /* Another process may have the descriptor, too, and may have made it: only a file in memory can't
@@ -66,7 +66,7 @@ int ct_control_profile_ask(int pid, struct cp_control_message *m, struct ct_prof
 	return err;
 }
 
-/* A process in a container calls its files by other paths than we do. */
+/* A process in a container uses other paths for its files than we do. */
 static bool has_own_root(int pid)
 {
 	char *path = ct_memory_printf("/proc/%d/root", pid);

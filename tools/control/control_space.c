@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of __SO_ACCEPTCON: the socket takes connections. */
+/* The flag __SO_ACCEPTCON: the socket takes connections. */
 #define LISTENS 0x10000u
 /* UDIAG_SHOW_UID and UNIX_DIAG_UID, which older headers lack. */
 #define SHOW_USER 0x40u
@@ -94,7 +94,7 @@ void ct_control_space_names(const struct ct_control_space *s, const char *prefix
 
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
-		at = 0; /* stays so for a socket with a path, or without a name */
+		at = 0; /* a socket with a path, or without a name, leaves it so */
 		/* Address, references, protocol, flags, type, state, inode, name. */
 		if (sscanf(line, "%*s %*x %*x %x %*x %*x %lu @%n", &flags, &inode, &at) == 2 &&
 		    at && (flags & LISTENS) && line[at - 1] == '@' &&
@@ -151,7 +151,7 @@ bool ct_control_space_owner(unsigned long inode, unsigned *user)
 	return found;
 }
 
-/* ADDRESS has N bytes of name. */
+/* ADDRESS has a name of N bytes. */
 static int connect_to(const struct sockaddr_un *address, size_t n)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -242,8 +242,7 @@ static int open_namespace(int pid, const char *kind)
 	return fd;
 }
 
-/* Becomes the user of process PID, who is known in its user namespace, as root of this one may not
- * be. */
+/* Becomes the user of process PID. That user exists in PID's user namespace; our root may not. */
 static void become_user(int pid)
 {
 	char *path = ct_memory_printf("/proc/%d/status", pid), line[256];

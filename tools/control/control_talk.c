@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Returns who listens at the other end of FD: the name alone proves nothing, because everybody may
- * take it. */
+/* Returns the credentials of the listener at the other end of FD. The name alone proves nothing,
+ * because everybody may take it. */
 static struct ucred listener(int fd)
 {
 	struct ucred c = { 0, (uid_t)-1, (gid_t)-1 };
@@ -42,14 +42,14 @@ int ct_control_talk_receive(int fd, struct cp_control_message *m)
 
 /* ---- connections ---- */
 
-/* How a process and its container call it: "NSpid:\t812\t1". */
+/* The most levels of pid namespaces: "NSpid:\t812\t1" has two. */
 #define LEVELS 32
 
 struct names {
 	int numbers[LEVELS], count;
 };
 
-/* Returns names of PID; PID alone if the process is out of sight. */
+/* Returns the numbers of PID in all namespaces; only PID if the process is not visible. */
 static struct names names_of(int pid)
 {
 	char *path = ct_memory_printf("/proc/%d/status", pid), line[512], *at, *end;
@@ -73,7 +73,7 @@ static struct names names_of(int pid)
 	return n;
 }
 
-/* Is NAME, of a socket, one of N? */
+/* Is NAME the name of a socket of one of N? */
 static bool has_name(const struct names *n, const char *name)
 {
 	char *end;
@@ -98,7 +98,7 @@ int ct_control_talk_connect_name(struct ct_control_end *e)
 		return -EPERM;
 	}
 	n = names_of(e->owner.pid);
-	/* A process that is out of sight has no number here. */
+	/* A process that is not visible has no number here. */
 	if (n.count == 1 || has_name(&n, e->name))
 		return fd;
 	close(fd);

@@ -15,18 +15,18 @@
 
 #include "core/report.h"
 
-/* Another user may have taken a name. */
+/* Number of names that are tried, because another user may have taken one. */
 #define NAMES 8
 #define BACKLOG 16
 #define ANSWER_SECONDS 5
 #define PAUSE_MS 100
 #define LOG_MAX (1 << 20)
 
-/* The lock in the user's own directory, or -1 if there is none: then names alone decide. */
+/* The lock in the user's own directory, or -1 if there is none; then only names decide. */
 static int lock = -1;
 static char *lock_path;
 
-/* Who listens at a name that is taken already. */
+/* Who listens at a name that is already taken. */
 enum owner { OURS, ANOTHER_USERS, NOBODY_LISTENS };
 
 /* A helper of ours accepts connections. So one that the kernel still has no room for after
@@ -65,7 +65,7 @@ static void pause_shortly(void)
  * user's. */
 static int take_name(int fd, const struct sockaddr_un *address, socklen_t size)
 {
-	/* With the lock nothing needs to be waited for: no other helper of ours is there. */
+	/* With the lock there is no need to wait: no other helper of ours exists. */
 	for (int i = 0; i < (lock >= 0 ? 1 : ANSWER_SECONDS * 1000 / PAUSE_MS); i++) {
 		enum owner owner;
 
@@ -105,7 +105,7 @@ static struct {
 
 /* ---- the lock ---- */
 
-/* Returns the directory of the helpers' files, or NULL if the user has none that is his alone. */
+/* Returns the directory of the helpers' files, or NULL if the user has no private one. */
 static char *own_directory(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -119,7 +119,7 @@ static char *own_directory(void)
 	return NULL;
 }
 
-/* The directory may be on several machines. */
+/* The name contains the host, because several machines may share the directory. */
 static char *lock_name(const char *directory, const char *verb, const char *argument,
 		       uint64_t processes)
 {
@@ -156,7 +156,7 @@ static bool take_lock(const char *verb, const char *argument, uint64_t processes
 	free(directory);
 	do {
 		if (lock >= 0)
-			close(lock); /* whoever had it has removed the file */
+			close(lock); /* the former owner has removed the file */
 		lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 			    0600);
 		held = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
@@ -187,7 +187,8 @@ void ct_helper_leave(void)
 	give_lock_up(true);
 }
 
-/* Takes a name. Returns 0; -EEXIST if a helper of ours has one; -EADDRINUSE if others have all. */
+/* Takes a name. Returns 0; -EEXIST if a helper of ours has one; -EADDRINUSE if other users have all
+ * names. */
 static int take_any_name(int fd, const char *verb, const char *argument, uint64_t processes)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };

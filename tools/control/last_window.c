@@ -12,13 +12,14 @@
  * and one of each companion at its end, and before each exec, also before one that fails. The
  * others wait in the kernel's queue. */
 #define HELD 8
-/* As many as one look accepts: whoever connects without end must not keep us. */
+/* As many connections as one look accepts: nobody can keep us busy by connecting without end. */
 #define ACCEPTED_AT_ONCE (4 * CT_CONTROL_SPACE_BACKLOG)
 
 struct ct_last_window {
 	int fd;
 	int pid;
-	/* Connections of the process, and of our own user. The message may come later. */
+	/* Connections from the process, and from other processes of our user. The message may come
+	 * later. */
 	int held[HELD];
 	unsigned count;
 };
@@ -44,7 +45,7 @@ struct ct_last_window *ct_last_window_listen(int pid, uint64_t number)
 	return l;
 }
 
-/* The name can be seen by everybody in the namespace. */
+/* Everybody in the namespace can see the name, so the sender is checked. */
 static bool is_from(int fd, int pid)
 {
 	struct ucred c;
@@ -70,8 +71,8 @@ void ct_last_window_turn_away(struct ct_last_window *l)
 	}
 }
 
-/* Returns false if the message isn't there yet. *FD: the descriptor that came with it, or -1. MODE
- * is its text. */
+/* Returns false if the message isn't there yet. Sets *FD to the descriptor that came with it, or
+ * -1, and MODE to its text. */
 static bool receive_window(int from, char mode[NAME_ROOM], int *fd)
 {
 	union {
@@ -79,7 +80,7 @@ static bool receive_window(int from, char mode[NAME_ROOM], int *fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec data = { mode, NAME_ROOM - 1 };
-	/* Of CMSG_SPACE() bytes the kernel would use the rest for a second descriptor. */
+	/* With CMSG_SPACE() bytes the kernel would use the padding for a second descriptor. */
 	struct msghdr h = { .msg_iov = &data,
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
@@ -97,7 +98,7 @@ static bool receive_window(int from, char mode[NAME_ROOM], int *fd)
 	return true;
 }
 
-/* Returns false if the window is still on its way. */
+/* Returns false if the window is still being sent. */
 static bool receive_from(int from, void (*see)(const char *mode, struct ct_profile *p, void *arg),
 			 void *arg)
 {
@@ -143,7 +144,7 @@ void ct_last_window_add(struct ct_profile **all, struct ct_profile *p)
 		*all = p;
 		return;
 	}
-	/* A mode may have begun anew with other types, of which there is no sum. */
+	/* A mode may have begun anew with other types, which can't be added. */
 	sum = ct_combine(both, 2);
 	if (sum) {
 		ct_model_free(*all);

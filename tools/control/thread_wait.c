@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* Calls in which threads wait. */
+/* System calls in which threads wait. */
 static const struct {
 	long number;
 	const char *name;
@@ -79,7 +79,7 @@ const char *ct_thread_wait_call(int64_t number)
 	return text;
 }
 
-/* Where the values of labels go. */
+/* The fields for the values of labels. */
 static const struct {
 	const char *key;
 	size_t at;
@@ -223,7 +223,7 @@ static void put_child(const struct words *o, const struct ct_thread_wait *w)
 		fprintf(o->to, "for child %" PRId64, w->child);
 }
 
-/* Without a descriptor. */
+/* Puts a cause that has no descriptor. */
 static void put_cause(const struct words *o, const struct ct_thread_wait *w)
 {
 	static const char *const words[][2] = {

@@ -14,10 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A process that no longer answers, because it is ending, is gone after this time. */
+/* A process that is ending and no longer answers is gone after this time. */
 #define ENDING_MS 2000
 
-/* Of a window: that of the mode, and those of its companions. */
+/* Profiles of a window: the mode's, and those of its companions. */
 #define PROFILES (1 + CT_COMPANIONS)
 
 struct ct_window {
@@ -25,11 +25,12 @@ struct ct_window {
 	int process; /* a pidfd, or -1 */
 	const struct ct_control_mode *mode;
 	double lease;
-	bool started;		     /* for this window */
-	bool holds;		     /* nothing is taken of it */
-	bool has_file;		     /* the process writes one at its end */
-	bool empty;		     /* companions with nothing in them are wanted, too */
-	struct ct_last_window *last; /* where the process sends its last windows; or NULL */
+	bool started;  /* the mode was turned on for this window */
+	bool holds;    /* nothing is taken from the window */
+	bool has_file; /* the process writes a file at its end */
+	bool empty;    /* empty companions are wanted, too */
+	struct ct_last_window
+		*last; /* connection on which the process sends its last windows; or NULL */
 	struct ct_window_id *id, own;
 	bool off[PROFILES]; /* this companion is not on, or not wanted */
 };
@@ -43,7 +44,7 @@ static bool window_ended(const struct ct_window *w, int patience)
 	return w->process >= 0 && poll(&p, 1, patience) == 1;
 }
 
-/* REPLY may have the reason itself. */
+/* REPLY may contain the reason. */
 static char *window_failed(const struct ct_window *w, const struct cp_control_message *reply,
 			   int err)
 {
@@ -60,7 +61,7 @@ static char *window_failed(const struct ct_window *w, const struct cp_control_me
 	return text;
 }
 
-/* Asks. Returns 0, or the reply's error, or -EIO without a reply; then *WHY is set. */
+/* Sends request M. Returns 0, the reply's error, or -EIO without a reply; then *WHY is set. */
 static int ask_window(const struct ct_window *w, struct cp_control_message *m, int fd, char **why)
 {
 	*why = ct_control_ask(w->pid, m, fd);
@@ -71,7 +72,7 @@ static int ask_window(const struct ct_window *w, struct cp_control_message *m, i
 	return m->result;
 }
 
-/* The same for a request that is answered by a profile. */
+/* The same for a request whose reply is a profile. */
 static int get_profile(const struct ct_window *w, struct cp_control_message *m,
 		       struct ct_profile **p, char **why)
 {
@@ -139,8 +140,8 @@ static int take_once(struct ct_window *w, int which, struct ct_profile **p, bool
 	return err;
 }
 
-/* One that goes on begins anew if the process has forgotten it, or has given up what it would begin
- * with. */
+/* A window that goes on begins anew if the process has forgotten it, or has given up the rows at
+ * its begin. */
 static int take_mode(struct ct_window *w, int which, struct ct_profile **p, bool *ending,
 		     char **why)
 {
@@ -204,7 +205,7 @@ static int begin_all(struct ct_window *w, bool from_start, char **why)
 	for (int i = 1; i < PROFILES && !err; i++) {
 		char *no_companion = NULL;
 
-		/* The mode goes without a companion that is off. */
+		/* A window of the mode goes on without a companion that is off. */
 		if (name_of(w, i) && !w->off[i])
 			w->off[i] = begin_mode(w, i, from_start, &no_companion) == -ESRCH;
 		free(no_companion);
@@ -216,7 +217,7 @@ static int turn_on_and_begin(struct ct_window *w, const struct ct_window_how *ho
 {
 	int err = turn_on(w, how, why);
 
-	/* One that goes on has begun, and a mode with a file needs nobody. */
+	/* A window that goes on has begun already, and a mode with a file stays on by itself. */
 	if (err || (w->holds ? w->has_file : w->id->since[0] != 0))
 		return err;
 	return begin_all(w, w->started || how->from_start || w->holds, why);
@@ -252,13 +253,13 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 	for (int i = 1; i < PROFILES && how->only; i++)
 		w->off[i] = !name_of(w, i) || strcmp(name_of(w, i), how->only) != 0;
 	err = turn_on_and_begin(w, how, why);
-	/* The last consumer of a mode that was on has ended it between the two. */
+	/* The last consumer has ended the mode in the meantime. */
 	if (err == -ESRCH) {
 		free(*why);
 		err = turn_on_and_begin(w, how, why);
 	}
 	if (err) {
-		/* Without an end the mode would stay on for its lease. */
+		/* Without this end the mode would stay on for its lease. */
 		if (w->started)
 			ct_window_close(w);
 		else
@@ -298,7 +299,7 @@ static void take_companion(struct ct_window *w, struct ct_window_taken *to, int 
 struct sent {
 	const struct ct_window *w;
 	struct ct_profile *p[PROFILES];
-	bool any; /* of the mode itself */
+	bool any; /* the mode itself has samples */
 };
 
 static void see_sent(const char *mode, struct ct_profile *p, void *arg)
@@ -341,7 +342,8 @@ static enum ct_window_result no_profile(struct ct_window *w, int err, struct ct_
 {
 	bool gone = window_ended(w, err == -EIO ? ENDING_MS : 0);
 
-	/* Before an exec it sends them, too: the new program may run without the library. */
+	/* Before an exec the process sends them, too, because the new program may run without the
+	 * library. */
 	if (take_sent(w, to)) {
 		free(*why);
 		*why = NULL;
@@ -367,7 +369,7 @@ enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken
 	for (int i = 1; i < PROFILES; i++)
 		if (name_of(w, i) && !w->off[i])
 			take_companion(w, to, i);
-	/* If it has executed another program since. */
+	/* Needed if the process has called exec since. */
 	take_sent(w, to);
 	return CT_WINDOW_OK;
 }

@@ -34,7 +34,7 @@ static void write_folded(const void *context, FILE *to)
 	ct_folded_write(&folded, to);
 }
 
-/* `cprof convert -to=otlp`: OpenTelemetry's profiles. */
+/* ---- `cprof convert -to=otlp`: OpenTelemetry's profiles ---- */
 
 void ct_convert_otlp(const void *context, FILE *to)
 {

@@ -7,10 +7,10 @@
 
 struct ct_convert {
 	const struct ct_profile *profile;
-	const char *name; /* what the reader shows as the profile's name */
-	size_t type;	  /* shown first */
-	bool threads;	  /* each thread apart */
-	int *error;	  /* a negative errno that is not of the file, for the caller */
+	const char *name; /* name of the profile in the reader */
+	size_t type;	  /* type that is shown first */
+	bool threads;	  /* a profile for each thread */
+	int *error;	  /* gets a negative errno that isn't due to the file */
 };
 
 void ct_convert_speedscope(const void *what, FILE *to);

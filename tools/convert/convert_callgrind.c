@@ -13,16 +13,16 @@
 #include "convert/convert.h"
 #include "flame/flame.h"
 
-/* Of FRAME at LINE: own cost, or (CALLEE is a frame) what a callee cost. */
+/* The cost of FRAME at LINE itself, or, if CALLEE is a frame, of the calls of CALLEE there. */
 struct cost {
 	uint32_t frame, line, callee;
 	uint64_t samples;
-	size_t last_sample; /* + 1: this stack was counted already */
+	size_t last_sample; /* number + 1 of the last sample that was counted */
 };
 
 struct table {
 	const struct ct_profile *p;
-	size_t type; /* the first event */
+	size_t type; /* the event that comes first */
 	bool counts; /* the first value of a sample is a number of samples */
 	struct ct_frames frames;
 	struct ct_frames_of of;
@@ -30,8 +30,8 @@ struct table {
 	struct cost *costs;
 	uint64_t *values; /* type_count for each cost */
 	size_t count, room, value_room;
-	bool *named;  /* by frame: was its name written? */
-	bool *placed; /* by string, twice: as a module, as a file */
+	bool *named;  /* by frame: its name was written */
+	bool *placed; /* by string, for modules and for files: the name was written */
 };
 
 static struct cost *find_cost(struct table *t, uint32_t frame, uint32_t line, uint32_t callee)
@@ -68,7 +68,7 @@ static void count_cost(struct table *t, struct cost *c, size_t sample)
 			sums[i] += (uint64_t)values[i];
 }
 
-/* Leaf to root: each frame called the one before it. */
+/* Takes the frames from the leaf to the root; each frame called the one before it. */
 static void take_sample(struct table *t, size_t sample)
 {
 	const struct ct_sample *s = &t->p->samples[sample];
@@ -115,7 +115,7 @@ static void put_text(FILE *to, const char *text)
 		fputc((unsigned char)*text < 0x20 ? ' ' : *text, to);
 }
 
-/* "fn=(3) main" at the first mention, "fn=(3)" later. */
+/* Writes "fn=(3) main" the first time, "fn=(3)" later. */
 static void put_name(FILE *to, const char *key, uint32_t number, bool *known, const char *name)
 {
 	fprintf(to, "%s=(%u)", key, number + 1);
@@ -140,7 +140,8 @@ static void put_place(struct table *t, FILE *to, uint32_t frame, bool called)
 		 ct_frame_name(&t->frames, frame));
 }
 
-/* The type that is shown first is event 0, the others keep their order. */
+/* Returns the type of event I. The type that is shown first is event 0; the others keep their
+ * order. */
 static size_t event(const struct table *t, size_t i)
 {
 	return i == 0 ? t->type : i <= t->type ? i - 1 : i;
@@ -165,7 +166,7 @@ static void put_cost(struct table *t, FILE *to, uint32_t index)
 	put_values(t, t->values + index * t->p->type_count, to);
 }
 
-/* Event names are one word. */
+/* Writes the names of events, which must be single words. */
 static void put_events(const struct table *t, FILE *to)
 {
 	fputs("events:", to);

@@ -15,7 +15,7 @@ struct out {
 	struct ct_json json;
 };
 
-/* Its units; anything else is "none". */
+/* Returns UNIT as speedscope names it, or "none". */
 static const char *unit_of(const char *unit)
 {
 	static const char *const known[] = { "nanoseconds", "microseconds", "milliseconds",
@@ -53,7 +53,7 @@ static const char *thread_of(const struct ct_profile *p, size_t sample)
 	return thread ? thread : "";
 }
 
-/* Does the sample belong to the profile that is written? Below zero there is no width. */
+/* Does the sample belong to the profile that is being written? A negative value has no width. */
 static bool is_in(const struct ct_profile *p, size_t sample, size_t type, const char *thread)
 {
 	return ct_values(p, sample)[type] > 0 &&
@@ -73,7 +73,7 @@ static void put_stacks(struct out *out, size_t type, const char *thread)
 		if (!is_in(p, i, type, thread))
 			continue;
 		depth = ct_flame_frames_stack(out->of, &p->samples[i], &stack, &room);
-		/* A stack a line: by far the most of the file. */
+		/* Each stack gets a line, because stacks are most of the file. */
 		fputs(out->json.follows ? ",\n[" : "\n[", out->json.to);
 		out->json.follows = true;
 		for (size_t j = 0; j < depth; j++)

@@ -17,11 +17,12 @@
 struct combiner {
 	struct ct_profile *to;
 	struct ct_table mappings, functions, locations, samples;
-	/* For the current source: its number + 1 to the result's number + 1; 0 = not seen yet. */
+	/* Maps for the current source: index + 1 in the source to index + 1 in the result; 0 = not
+	 * seen yet. */
 	const struct ct_profile *from;
 	uint32_t *string_at, *mapping_at, *function_at, *location_at, *set_at;
-	struct ct_line *lines; /* of one location */
-	uint32_t *frames;      /* of one sample */
+	struct ct_line *lines; /* lines of the current location */
+	uint32_t *frames;      /* frames of the current sample */
 	size_t line_room, frame_room;
 };
 
@@ -50,8 +51,7 @@ static bool same_mapping(const void *context, uint32_t index, const void *key)
 	return identity(a) == identity(b) && a->offset == b->offset && pages(a) == pages(b);
 }
 
-/* The joined mapping has every kind of information that one of the two has, because it gets the
- * locations of both. */
+/* The joined mapping has the flags of both, because it gets the locations of both. */
 static void join_flags(struct ct_mapping *to, const struct ct_mapping *from)
 {
 	to->has_functions |= from->has_functions;
@@ -205,7 +205,7 @@ static int by_key(const void *a, const void *b)
 	return 0;
 }
 
-/* The order of labels doesn't matter, so equal sets get the same one. */
+/* The order of labels doesn't matter, so equal sets become one set. */
 static uint32_t take_set(struct combiner *c, uint32_t i)
 {
 	const struct ct_label_set *set = &c->from->label_sets[i];
@@ -287,7 +287,7 @@ static void take_profile(struct combiner *c, const struct ct_profile *from)
 	c->function_at = make_numbers(from->function_count);
 	c->location_at = make_numbers(from->location_count);
 	c->set_at = make_numbers(from->label_set_count);
-	/* The first mapping is the program; the profile is named after it. */
+	/* Keeps the first mapping first, because it is the program and names the profile. */
 	if (!c->to->mapping_count && from->mapping_count)
 		take_mapping(c, 0);
 	for (size_t i = 0; i < from->sample_count; i++)
@@ -322,7 +322,7 @@ struct ct_profile *ct_combine(struct ct_profile *const *sources, size_t count)
 	ct_table_release(&c.samples);
 	free(c.lines);
 	free(c.frames);
-	if (has_zero_samples(c.to)) { /* they cancelled each other out */
+	if (has_zero_samples(c.to)) { /* some values cancelled each other out */
 		struct ct_profile *without = ct_combine(&c.to, 1);
 
 		ct_model_free(c.to);

@@ -88,7 +88,7 @@ void ct_combine_header_scale(struct ct_profile *p, const double *ratios)
 		p->sample_count = kept;
 }
 
-/* The finest unit of type T among the sources. */
+/* Returns the finest unit of type T in the sources. */
 static const char *finest(struct ct_profile *const *sources, size_t count, size_t t)
 {
 	const char *best = ct_text(sources[0], sources[0]->types[t].unit);

@@ -62,8 +62,8 @@ struct ct_curl {
 	void (*slist_free_all)(void *);
 };
 
-/* Returns libcurl's functions, or NULL with *WHY, a text that says what to do. The first call is
- * made by one thread alone. */
+/* Returns libcurl's functions, or NULL with *WHY, a text that says what to do. Only one thread may
+ * make the first call. */
 const struct ct_curl *ct_fetch_curl(const char **why);
 /* Allows handle C only http and https. Returns false if that can't be had. */
 bool ct_fetch_allow_http(const struct ct_curl *curl, void *c);
@@ -79,7 +79,7 @@ int ct_directory_make(const char *path);
  * user's that nobody else may write to. Those above it must be this user's or root's, and
  * nobody else may exchange what is in them. */
 int ct_directory_make_own(const char *path);
-/* The same check of a directory that is not made. */
+/* Checks in the same way a directory that is not made here. */
 int ct_directory_is_own(const char *path);
 
 /* json.c
@@ -99,7 +99,7 @@ int ct_directory_is_own(const char *path);
 struct ct_json {
 	FILE *to;
 	unsigned depth;
-	bool follows; /* the innermost container already has a member */
+	bool follows; /* the innermost container has a member already */
 };
 
 struct ct_json ct_json_to(FILE *to);
@@ -123,7 +123,7 @@ void ct_json_quote(FILE *to, const char *text);
 
 struct ct_library_function {
 	const char *name;
-	void *to; /* the pointer to the function, which is set */
+	void *to; /* the function pointer to set */
 };
 
 /* Load the library NAME and set the N functions. Returns false if it isn't there, or lacks one. */
@@ -153,8 +153,7 @@ void *ct_memory_grow(void *items, size_t *room, size_t count, size_t size);
 
 /* nearest.c
  *
- * Finds the word that a mistyped one was meant to be.
- */
+ * Finds the word that a mistyped word was meant to be. */
 
 /* Returns how many letters of A must be changed, left out, added or swapped with the next one to
  * get B. */
@@ -162,7 +161,7 @@ size_t ct_nearest_distance(const char *a, const char *b);
 /* Returns the nearest word to WORD so far: BEST or OTHER, or NULL if neither is near. */
 const char *ct_nearest(const char *word, const char *best, const char *other);
 
-/* A verb of cprof, and the exit statuses of all verbs. Which verbs there are: main.c. */
+/* The verbs of cprof, and the exit statuses of all verbs. main.c lists the verbs. */
 
 /* Exit statuses of every verb; `run` ends with its command's status instead. */
 enum { CT_OK = 0, CT_DIFFERS = 1, CT_FAILED = 2 };
@@ -172,7 +171,7 @@ struct ct_verb {
 	const char *operands;  /* for the usage line, such as "FILE" */
 	const char *summary;   /* one line in `cprof --help` */
 	const char *details;   /* text of `cprof VERB --help` before the options; "" or lines */
-	bool stops_at_operand; /* options end at the first operand (for run) */
+	bool stops_at_operand; /* options end at the first operand (run) */
 	/* ARGV[0] is the verb's name. Returns the exit status. */
 	int (*run)(int argc, char **argv);
 };
@@ -198,7 +197,7 @@ struct ct_verb {
  */
 /* clang-format on */
 
-/* Before each further line of a help text. */
+/* Text before each further line of a help text. */
 #define CT_OPTIONS_INDENT "                            "
 
 struct ct_option {
@@ -206,7 +205,7 @@ struct ct_option {
 	enum ct_option_kind {
 		CT_KIND_FLAG,	 /* bool: set to true; -name=false and -name=0 set it to false */
 		CT_KIND_TEXT,	 /* const char * */
-		CT_KIND_MAYBE,	 /* const char *: -name=value, or -name alone: "" */
+		CT_KIND_MAYBE,	 /* const char *: the value of -name=value; "" for -name alone */
 		CT_KIND_LIST,	 /* struct ct_list: may be given several times */
 		CT_KIND_INTEGER, /* long, 0 or more */
 		CT_KIND_NUMBER,	 /* double, at least 0; "5%" is 0.05 */
@@ -284,29 +283,27 @@ void ct_out_begin(void);
 int ct_out_end(void);
 /* Returns the escape sequence for the text that follows; "" if there are no colours. */
 const char *ct_out_paint(enum ct_out_paint paint);
-/* Writes text of a file in a line: besides what the guard below replaces, line breaks become "?".
- */
+/* Writes text from a file within one line: line breaks become "?", besides what the guard below
+ * replaces. */
 void ct_out_text(FILE *to, const char *text);
 /* Returns NAME as a word of a shell's command, quoted if needed. The caller frees it. */
 char *ct_out_word(const char *name);
 
 /* ---- the guard (out_guard.c) ---- */
 
-/* Has stdout and stderr replace what could drive a terminal: first thing in main. */
+/* Makes stdout and stderr replace what could control a terminal. Comes first in main. */
 void ct_out_guard(void);
-/* Does so in the N bytes of TEXT. Returns how many are left. */
+/* Replaces it in the N bytes of TEXT. Returns how many bytes are left. */
 size_t ct_out_guard_clean(char *text, size_t n);
-/* Standard output without the guard: for profiles, which are no text, and for curses, which knows
- * what it may write. */
+/* Returns standard output without the guard: for profiles, which are binary, and for curses. */
 FILE *ct_out_guard_past(void);
 /* Returns the mark that the guard replaces by the colour's escape sequence. */
 const char *ct_out_guard_paint(enum ct_out_paint paint);
 
 /* target.c
  *
- * Files that the tool writes: as a whole or not at all, and never through a link that another user
- * put in their place. For write.c and flame_file.c.
- */
+ * Files that the tool writes, as a whole or not at all, and never through a link that another user
+ * made. For write.c and flame_file.c. */
 
 struct ct_target {
 	FILE *to;
@@ -314,8 +311,8 @@ struct ct_target {
 	 * written to directly. */
 	int directory;
 	char *name, *temporary;
-	bool dated;	 /* the new file is as old as the existing one */
-	struct stat was; /* the existing one */
+	bool dated;	 /* the new file gets the time of the existing one */
+	struct stat was; /* status of the existing file */
 };
 
 /* Opens PATH for writing. A file is replaced by rename; if PATH is a link, the file that it leads

@@ -26,7 +26,7 @@ int ct_directory_make(const char *path)
 	return error;
 }
 
-/* May other users exchange what is in the directory PATH, or PATH itself, a link? */
+/* Could other users replace the directory PATH, or PATH itself if it is a link? */
 static bool is_safe(const char *path, struct stat *st)
 {
 	if (lstat(path, st))
@@ -35,8 +35,8 @@ static bool is_safe(const char *path, struct stat *st)
 		return false;
 	if (!S_ISDIR(st->st_mode) || (st->st_uid && st->st_uid != geteuid()))
 		return false;
-	/* In a sticky directory, everybody's entries are their own. A group is often the user's
-	 * alone. */
+	/* In a sticky directory, users can't touch each other's entries. A group often has one user
+	 * only. */
 	return st->st_mode & S_ISVTX || !(st->st_mode & (st->st_gid == getegid() ? 002 : 022));
 }
 

@@ -19,12 +19,11 @@
 #define ADDED "|("
 
 struct name {
-	char *text;	/* in the form that pprof compares */
-	bool library;	/* may be left out */
+	char *text;	/* the name in the form that pprof compares */
+	bool library;	/* it belongs to a library, so it may be left out */
 	bool fixed;	/* it is in the library's drop_frames */
 	bool calls;	/* it has a callee that must stay */
-	int64_t weight; /* sum of the samples in which it is the outermost function that may be left
-			   out */
+	int64_t weight; /* sum of the samples whose outermost droppable function this is */
 };
 
 struct choice {
@@ -32,7 +31,7 @@ struct choice {
 	struct ct_table table;
 	struct name *names;
 	size_t count, room;
-	uint32_t *of; /* function -> name */
+	uint32_t *of; /* by function: index of its name */
 };
 
 static bool is_called(const void *context, uint32_t index, const void *key)
@@ -40,7 +39,7 @@ static bool is_called(const void *context, uint32_t index, const void *key)
 	return !strcmp(((const struct choice *)context)->names[index].text, key);
 }
 
-/* The table owns TEXT from then on. */
+/* Returns the index of TEXT. The table owns TEXT from then on. */
 static uint32_t name_index(struct choice *c, char *text)
 {
 	uint64_t hash = ct_table_hash_text(text);
@@ -108,8 +107,8 @@ static bool see_calls(struct name *n, void *context)
 }
 
 struct end {
-	struct name *outermost; /* to be left out */
-	bool whole;		/* all frames of the stack would be left out */
+	struct name *outermost; /* the outermost name that may be left out */
+	bool whole;		/* every frame of the stack would be left out */
 };
 
 static bool see_end(struct name *n, void *context)
@@ -156,7 +155,7 @@ struct expression {
 	size_t used, names;
 };
 
-/* Adds a name, which matches only literally, if there is room. */
+/* Adds a name, as an expression that matches it literally, if there is room. */
 static void add_name(struct expression *e, const char *name)
 {
 	size_t room = 2 * strlen(name) + 2;

@@ -26,7 +26,7 @@ static size_t keep_body(char *data, size_t one, size_t n, void *to)
 {
 	struct body *b = to;
 
-	(void)one; /* is 1, as libcurl promises */
+	(void)one; /* always 1, as libcurl promises */
 	if (n > BODY_MAX - b->size) {
 		b->too_big = 1;
 		return 0;
@@ -56,7 +56,7 @@ static int perform(const struct ct_curl *curl, void *c, const char *url, struct 
 	return curl->easy_perform(c);
 }
 
-/* Loads libcurl. */
+/* ---- libcurl ---- */
 
 #ifdef CT_WITHOUT_LIBCURL
 
@@ -72,7 +72,7 @@ const struct ct_curl *ct_fetch_curl(const char **why)
 
 static struct ct_curl loaded;
 
-/* Debian has the same interface in a second library, with another TLS library. */
+/* Loads libcurl, or Debian's second build of it, which uses another TLS library. */
 static bool load_curl(void)
 {
 	static const struct ct_library_function functions[] = {

@@ -45,7 +45,7 @@ size_t ct_filter_active(const char **lines, size_t room)
 	return n;
 }
 
-/* Results of matching a location's names. */
+/* Results of matching the names of a location. */
 enum verdict { FOCUSED = 1, IGNORED = 2, HIDDEN = 4, FROM_HERE = 8 };
 
 struct filters {
@@ -161,7 +161,7 @@ static void hide_frames(struct ct_profile *p, struct ct_sample *s, const unsigne
 	s->depth = kept;
 }
 
-/* Frames outside of the outermost match are removed. */
+/* Removes the frames outside of the outermost match. */
 static void start_from(const struct ct_profile *p, struct ct_sample *s,
 		       const unsigned char *verdicts)
 {
@@ -226,7 +226,7 @@ static void apply(struct filters *f, struct ct_profile *p, const struct ct_label
 	free(tags);
 }
 
-/* Compiles TEXT if it is given and not empty. Returns false if it is wrong. */
+/* Compiles TEXT unless it is NULL or empty. Returns false if it is no valid expression. */
 static bool compile(struct ct_regex **r, const char *option, const char *text)
 {
 	if (text && *text)

@@ -13,17 +13,17 @@
 struct range {
 	bool is_range, has_low, has_high;
 	double low, high;
-	char *unit; /* of both bounds; a label matches only in a unit that converts to it */
+	char *unit; /* unit of both bounds; only labels whose unit converts to it match */
 };
 
 struct ct_tag_filter {
-	char *key; /* NULL = any */
+	char *key; /* NULL = any key */
 	struct range range;
 	struct ct_regex **regexes;
 	size_t count;
 };
 
-/* Reads a whole number with an optional unit of letters at *TEXT; moves *TEXT past it. */
+/* Reads a whole number with an optional unit at *TEXT, and moves *TEXT past it. */
 static bool quantity(const char **text, int64_t *value, char **unit)
 {
 	const char *at = *text;
@@ -135,9 +135,8 @@ static bool in_range(const struct range *r, int64_t number, const char *unit)
 	       (!r->has_high || v <= r->high);
 }
 
-/* Finds the unit of each numeric label: the first unit that a sample gives it, else the one that
- * follows from its name.
- */
+/* Finds the unit of each numeric label: the first one in a sample, else the one that follows from
+ * its name. */
 
 static const char *inferred(const char *key)
 {

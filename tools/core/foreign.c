@@ -7,12 +7,12 @@
 
 #include "base/text.h"
 
-/* Where the magic word of a tar archive is. */
+/* Offset of the magic word of a tar archive. */
 #define TAR_MAGIC 257
-/* Where the type of an ELF file is, and that of a core dump. */
+/* Offset of the type of an ELF file, and the type of a core dump. */
 #define ELF_TYPE 16
 #define ELF_CORE 4
-/* So many bytes tell text from binary data, and so many are shown of the first line. */
+/* Bytes that tell text from binary data, and bytes of the first line in messages. */
 #define LOOKED_AT 512
 #define SHOWN 60
 
@@ -92,8 +92,8 @@ static uint64_t word_at(const unsigned char *begin, size_t at)
 	return v;
 }
 
-/* The header of gperftools' CPU profiles: 0, the number of words that follow, version 0, period, 0.
- */
+/* Recognizes the header of gperftools' CPU profiles: 0, the number of words that follow, version 0,
+ * period, 0. */
 static bool is_gperftools(const unsigned char *begin, size_t size)
 {
 	return size >= 40 && !word_at(begin, 0) && word_at(begin, 1) >= 3 &&
@@ -101,7 +101,7 @@ static bool is_gperftools(const unsigned char *begin, size_t size)
 	       word_at(begin, 3) < 100000000 && !word_at(begin, 4);
 }
 
-/* A line such as "main;work;deep 12": printable, with a number after its last space. */
+/* Recognizes a line such as "main;work;deep 12": printable, with a number after its last space. */
 static bool is_folded(const unsigned char *begin, size_t size)
 {
 	const unsigned char *newline = memchr(begin, '\n', size);
@@ -118,7 +118,8 @@ static bool is_folded(const unsigned char *begin, size_t size)
 	return frames && digits && digits + 1 < n && begin[n - 1 - digits] == ' ';
 }
 
-/* A ResourceProfiles with a Resource in it. pprof's first message, a sample type, has numbers. */
+/* Recognizes a ResourceProfiles that contains a Resource. pprof's first message, a sample type, has
+ * numbers. */
 static bool is_otlp(const unsigned char *begin, size_t size)
 {
 	size_t at = 1;
@@ -133,7 +134,7 @@ static bool contains(const unsigned char *begin, size_t size, const char *text)
 	return memmem(begin, size, text, strlen(text)) != NULL;
 }
 
-/* "v 10300 3" and "X /usr/bin/app" are heaptrack's first lines. */
+/* Recognizes heaptrack's first lines: "v 10300 3" and "X /usr/bin/app". */
 static bool is_heaptrack(const unsigned char *begin, size_t size)
 {
 	return size > 4 && begin[0] == 'v' && begin[1] == ' ' && isxdigit(begin[2]) &&
@@ -155,7 +156,7 @@ static bool is_html(const unsigned char *begin, size_t size)
 	       (size > 5 && !strncasecmp((const char *)begin, "<html", 5));
 }
 
-/* Binary data whose bytes from 0x80 somebody took for characters. */
+/* Recognizes binary data whose bytes from 0x80 on were converted as characters. */
 static bool is_mangled(const unsigned char *begin, size_t size)
 {
 	static const unsigned char unknown[] = { 0xef, 0xbf, 0xbd }, gzip[] = { 0x1f, 0xc2, 0x8b };
@@ -164,7 +165,7 @@ static bool is_mangled(const unsigned char *begin, size_t size)
 	       memmem(begin, size < LOOKED_AT ? size : LOOKED_AT, unknown, sizeof(unknown));
 }
 
-/* "{" and "[" begin other text, too: "[section]". */
+/* Recognizes JSON. Other text may also begin with "[": "[section]". */
 static bool is_json(const unsigned char *begin, size_t size)
 {
 	bool object = size && *begin == '{';
@@ -185,8 +186,7 @@ static bool is_zero(const unsigned char *begin, size_t size)
 	return n == size;
 }
 
-/* Returns the bytes of the first line, SHOWN at most, of what is text as far as it is looked at; 0
- * if it is none. */
+/* Returns the bytes of the first line, at most SHOWN, if the examined part is text; else 0. */
 static size_t first_line(const unsigned char *begin, size_t size)
 {
 	size_t line = 0, at = 0;
@@ -254,7 +254,7 @@ static const char *kind_of(const unsigned char *begin, size_t size)
 
 void ct_foreign_describe(char *text, size_t room, const unsigned char *begin, size_t size)
 {
-	static const unsigned char mark[] = { 0xef, 0xbb, 0xbf }; /* before UTF-8 */
+	static const unsigned char mark[] = { 0xef, 0xbb, 0xbf }; /* byte order mark of UTF-8 */
 	const char *kind = kind_of(begin, size);
 	size_t skipped, line;
 

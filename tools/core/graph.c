@@ -26,7 +26,7 @@ struct tally {
 	int64_t cum;
 };
 
-/* A sample counts once for a function that is on its stack several times. */
+/* Counts a sample once for a function, even if the function is on its stack several times. */
 static void count_sample(struct ct_graph *g, struct tally *tallies, uint32_t number, int64_t w,
 			 int64_t dw)
 {
@@ -95,7 +95,7 @@ void ct_graph_free(struct ct_graph *g)
 	free(g);
 }
 
-/* By label set: is the set the diff base's? */
+/* Returns for each label set whether it is the diff base's. */
 static bool *base_sets(const struct ct_profile *p)
 {
 	bool *is_base = ct_memory_alloc(p->label_set_count * sizeof(*is_base));
@@ -142,8 +142,8 @@ static int by_size(int64_t a, int64_t b)
 	return x == y ? 0 : x > y ? -1 : 1;
 }
 
-/* Compares numbers as text, "10" before "9": pprof orders nodes so if nothing else distinguishes
- * them. */
+/* Compares numbers as texts, "10" before "9", because pprof orders nodes so if they are equal
+ * otherwise. */
 static int by_digits(uint64_t a, uint64_t b)
 {
 	char x[24], y[24];

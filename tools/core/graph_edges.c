@@ -9,8 +9,8 @@ struct builder {
 	struct ct_graph *g;
 	struct ct_table table;
 	size_t room;
-	uint32_t
-		*last; /* by called node: the edge that was used last + 1; callers tend to repeat */
+	uint32_t *
+		last; /* by called node: the edge that was used last, + 1; callers tend to repeat */
 	unsigned char
 		*roles; /* by node: the facts that are needed for every frame, in few cache lines */
 };
@@ -44,7 +44,7 @@ static struct ct_edge *find_or_add(struct builder *b, uint32_t from, uint32_t to
 }
 
 struct walk {
-	uint32_t number, parent; /* number of the sample; node + 1, 0 = none */
+	uint32_t number, parent; /* number of the sample; the calling node + 1, 0 = none */
 	bool residual;
 	int64_t weight;
 };
@@ -58,7 +58,7 @@ static void step_to(struct builder *b, struct walk *w, uint32_t node, bool inlin
 	if (w->parent && w->parent - 1 != node && b->roles[node] & WANTED) {
 		struct ct_edge *e = find_or_add(b, w->parent - 1, node, inlined);
 
-		if (e->seen != w->number) { /* once a sample */
+		if (e->seen != w->number) { /* count once per sample */
 			e->seen = w->number;
 			e->weight = ct_add(e->weight, w->weight);
 			e->residual = e->residual || w->residual;
@@ -109,7 +109,7 @@ static int compare_edges(const void *x, const void *y, void *context)
 	return r ? r : strcmp(g->names[a->to], g->names[b->to]);
 }
 
-/* Counting sort of the edges by one of their ends. */
+/* Sorts the edges by one of their ends (counting sort). */
 static void index_edges(struct ct_graph *g)
 {
 	uint32_t in = 0, out = 0;

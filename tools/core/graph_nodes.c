@@ -10,7 +10,8 @@ struct builder {
 	struct ct_graph *g;
 	struct ct_table table;
 	size_t room;
-	uint32_t *name_of, *file_of, *module_of; /* strings of functions and mappings */
+	uint32_t *name_of, *file_of,
+		*module_of; /* strings that stand for equal names of functions, files and modules */
 };
 
 /* Returns the shortest path with the same meaning: no "//", "/./", "x/..". */
@@ -19,7 +20,7 @@ static char *clean_path(const char *path)
 	char *copy = ct_memory_strdup(path), *out = ct_memory_alloc(strlen(path) + 2), *rest = copy,
 	     *part;
 	bool rooted = *path == '/';
-	size_t used = 0, fixed = 0; /* the part that ".." can't remove */
+	size_t used = 0, fixed = 0; /* FIXED: the part that ".." can't remove */
 
 	if (rooted)
 		out[used++] = '/', fixed = 1;
@@ -50,7 +51,7 @@ static char *clean_path(const char *path)
 	return out;
 }
 
-/* Each text has only one index. */
+/* Returns the one index of TEXT. */
 static uint32_t canonical(struct ct_profile *p, uint32_t string)
 {
 	return string ? ct_model_string(p, ct_text(p, string)) : 0;
@@ -141,8 +142,8 @@ static uint32_t node_of(struct builder *b, const struct ct_location *l, const st
 		n.line = line->line;
 	if (s->modules || !n.name)
 		n.module = module;
-	/* With -files pprof tells functions apart by their first lines, and so has several rows of
-	 * one name for a file. */
+	/* With -files pprof tells functions apart by their first lines, and so may show several
+	 * rows for a file. */
 	if (n.module && s->granularity != CT_FILES)
 		n.start_line = b->g->p->functions[line->function].start_line;
 	return find_or_add(b, &n);

@@ -9,11 +9,11 @@
 #include "core/read.h"
 
 #define HINTS_MAX 3
-/* A share below this doesn't matter. */
+/* Smaller shares don't matter. */
 #define SHARE 0.1
-/* Some periods are always missing. */
+/* Some expiries are always missing, so less time doesn't matter. */
 #define UNSAMPLED_SECONDS 0.1
-/* With more samples, only shares below 7 % are off by half. */
+/* With more samples, only shares below 7 % may be off by half. */
 #define FEW_SAMPLES 200
 
 static const char *base_name(const char *path)
@@ -45,8 +45,8 @@ static bool is_named(const char *name)
 
 /* Sums over the innermost frames. */
 struct sums {
-	int64_t total, jit, *unnamed; /* UNNAMED is by mapping */
-	int64_t locks;		      /* waiting for locks, in a wall profile */
+	int64_t total, jit, *unnamed; /* UNNAMED: by mapping */
+	int64_t locks;		      /* time waiting for locks, in a wall profile */
 };
 
 static bool waits_for_lock(const struct ct_profile *p, const struct ct_sample *s)
@@ -159,8 +159,8 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 	return 0;
 }
 
-/* The CPU time of a process has parts without a sample, as that of the kernel's thread of an
- * io_uring (SQPOLL). */
+/* Some CPU time of a process has no samples, such as that of the kernel's thread of an io_uring
+ * (SQPOLL). */
 static unsigned hint_unsampled(const struct ct_profile *p, const char *file)
 {
 	for (size_t i = 0; i < p->comment_count; i++) {
@@ -226,7 +226,7 @@ static char *locks_beside(const struct ct_profile *p, const char *wall)
 	return NULL;
 }
 
-/* Is L in a file of the program, from which lines could be read? */
+/* Is L in a file of the program that may have lines? */
 static bool is_in_file(const struct ct_profile *p, const struct ct_location *l)
 {
 	const char *path = l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
@@ -234,7 +234,7 @@ static bool is_in_file(const struct ct_profile *p, const struct ct_location *l)
 	return path[0] == '/' && path[1] != '/' && !ct_jit_is_path(path);
 }
 
-/* Has P code of the user, none of which has a line? */
+/* Does P have code of the user, all of it without lines? */
 static bool lacks_lines(const struct ct_profile *p, struct ct_own *own)
 {
 	bool any = false;

@@ -7,10 +7,10 @@
 
 struct module {
 	char *name;
-	/* The first file that has only names for the module, and the first that has lines; -1:
-	 * none. */
+	/* Index of the first file that has only names for the module, and of the first that has
+	 * lines; -1: none. */
 	long named, lined;
-	bool inlines; /* some file has */
+	bool inlines; /* some file has inlined calls */
 };
 
 struct modules {
@@ -45,7 +45,7 @@ static size_t find_module(struct modules *m, const struct ct_profile *p, uint32_
 	return i;
 }
 
-/* By mapping of P: the number of its module. */
+/* Returns for each mapping of P the number of its module. */
 static size_t *modules_of(struct modules *m, const struct ct_profile *p)
 {
 	size_t *module = ct_memory_alloc((p->mapping_count + 1) * sizeof(*module));

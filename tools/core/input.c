@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* How long a pipe waits for somebody who opens its other end. */
+/* Time that a pipe waits for its other end to be opened. */
 #define PIPE_SECONDS 5
 #define CHUNK ((size_t)64 << 10)
 #define GZIP_WINDOW (15 + 16) /* zlib: window bits + "gzip only" */
@@ -23,13 +23,14 @@
 
 struct ct_input {
 	int fd;		       /* -1: memory */
-	bool kept;	       /* the descriptor is not this input's to close */
+	bool kept;	       /* the descriptor belongs to the caller */
 	const uint8_t *memory; /* bytes that are not yet read */
 	size_t memory_left;
-	void *fetched;	      /* to be freed */
-	uint8_t chunk[CHUNK]; /* raw bytes read ahead */
+	void *fetched;	      /* memory to be freed, or NULL */
+	uint8_t chunk[CHUNK]; /* raw bytes that were read ahead */
 	size_t chunk_at, chunk_end;
-	int known, gzip, ended; /* kind is known; the input is gzip; its last member is complete */
+	int known, gzip,
+		ended; /* the kind is known; the input is gzip; its last member is complete */
 	z_stream z;
 	uint64_t raw; /* bytes taken from the source */
 	uint64_t total,
@@ -88,8 +89,8 @@ static int open_url(struct ct_input **in, const char *url, struct ct_fault *faul
 	return 0;
 }
 
-/* Where the process with the name itself was another one, the program's file has a pid behind it.
- */
+/* Says that SOURCE is missing. If another process wrote with this name, the program's file has its
+ * pid after the name. */
 static void say_missing(const char *source, struct ct_fault *fault)
 {
 	char *pattern = ct_siblings_pattern(source);
@@ -113,7 +114,7 @@ static void interrupt(int sig)
 	(void)sig;
 }
 
-/* Opens a pipe that has a name. That waits for somebody who writes to it, though not for ever. */
+/* Opens a named pipe, and waits for a writer, though not for ever. */
 static int open_pipe(const char *path)
 {
 	const struct sigaction mine = { .sa_handler = interrupt };
@@ -205,7 +206,7 @@ static long fill_chunk(struct ct_input *in, struct ct_fault *fault)
 	return n;
 }
 
-/* gzip's two magic bytes tell gzip from plain. */
+/* Tells gzip from plain bytes by gzip's two magic bytes. */
 static long look_for_gzip(struct ct_input *in, struct ct_fault *fault)
 {
 	long n = 1;
@@ -248,7 +249,7 @@ static long bad_gzip(struct ct_input *in, struct ct_fault *fault, const char *wh
 	return -EBADMSG;
 }
 
-/* A member is followed by another one (files may be concatenated) or by the end. */
+/* After a member, another one follows (files may be concatenated), or the end. */
 static long next_member(struct ct_input *in, struct ct_fault *fault)
 {
 	if (in->chunk_at == in->chunk_end) {
@@ -342,7 +343,7 @@ int ct_input_open_plain(const char *path)
 {
 	int fd = ct_input_reopen_plain(open(path, O_PATH | O_CLOEXEC));
 
-	/* Without /proc. */
+	/* Used if /proc is missing. */
 	if (fd < 0 && errno == ENOENT)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd;

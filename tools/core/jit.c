@@ -20,7 +20,7 @@ bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const ch
 {
 	if (l->mapping != CT_NONE)
 		return ct_jit_is_path(ct_text(p, p->mappings[l->mapping].file));
-	/* "[truncated]" and "[kernel]" are no code of the program. */
+	/* "[truncated]" and "[kernel]" aren't code of the program. */
 	return p->mapping_count && l->address && (*name != '[' || !strcmp(name, "[unknown]"));
 }
 

@@ -12,7 +12,7 @@ struct ct_json ct_json_to(FILE *to)
 	return (struct ct_json){ .to = to };
 }
 
-/* The code of the character at S, of two or three bytes. */
+/* Returns the code of the character at S, which has two or three bytes. */
 static unsigned code_of(const unsigned char *s, unsigned n)
 {
 	return n == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)

@@ -105,7 +105,7 @@ static void negate(struct ct_profile *p)
 		p->values[i] = ct_negate(p->values[i]);
 }
 
-/* Takes P over. */
+/* Subtracts the base from P. Owns P. */
 static struct ct_profile *subtract(struct ct_profile *p, const struct ct_list *list, bool diff)
 {
 	struct ct_profile *base = read_all(list->items, list->count), *both = NULL;

@@ -19,7 +19,7 @@ struct chunk {
 
 struct ct_profile_own {
 	size_t types, samples, values, frames, label_sets, labels, mappings, locations, lines,
-		functions, strings, comments; /* rooms */
+		functions, strings, comments; /* allocated sizes of the arrays */
 	struct chunk *chunks;
 	struct ct_table texts, sets;
 	size_t texts_known; /* strings[0 .. texts_known - 1] are in TEXTS */
@@ -320,7 +320,8 @@ size_t ct_model_default_type(const struct ct_profile *p)
 
 bool ct_model_is_of_moment(const struct ct_profile *p, size_t index)
 {
-	/* Those that the library's modes say of themselves (output.h, MOMENTS). */
+	/* The beginnings of types that describe a moment, as the library's modes declare them
+	 * (output.h, MOMENTS). */
 	static const char *const begins[] = { "inuse_",	  "peak_",	"alive_",
 					      "held_",	  "page_",	"resident_",
 					      "swapped_", "untouched_", "usable_" };
@@ -332,7 +333,7 @@ bool ct_model_is_of_moment(const struct ct_profile *p, size_t index)
 	return is;
 }
 
-/* Takes labels off samples. */
+/* ---- strip labels ---- */
 
 static bool goes(const struct ct_profile *p, const struct ct_label *l, struct ct_regex *only_rx,
 		 struct ct_regex *keep_rx)

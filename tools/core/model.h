@@ -17,7 +17,7 @@
  * out, the process ends with a message: it is a tool, so nothing is lost.
  */
 
-#define CT_NONE UINT32_MAX /* no mapping, no function */
+#define CT_NONE UINT32_MAX /* index that means no mapping, or no function */
 
 struct ct_type {
 	uint32_t type, unit; /* strings: "cpu", "nanoseconds" */
@@ -88,7 +88,7 @@ struct ct_profile {
 	int64_t period, time_nanos, duration_nanos;
 	uint32_t default_type, drop_frames, keep_frames, doc_url; /* strings */
 
-	struct ct_profile_own *own; /* rooms, text memory, indices: private to model.c */
+	struct ct_profile_own *own; /* allocated sizes, text memory, indices: private to model.c */
 };
 
 /* Makes an empty profile, with string 0 and label set 0. */
@@ -190,7 +190,7 @@ struct ct_profile *ct_combine_header_join(struct ct_profile *const *sources, siz
 void ct_drop_frames(struct ct_profile *p);
 /* Returns the name of a function as pprof compares it, without parameters. The caller frees it. */
 char *ct_drop_frames_name(const char *function);
-/* Is P a profile of libcprof's own, the first one of those that were merged? */
+/* Was P, or the first of the profiles merged into it, written by libcprof? */
 bool ct_drop_frames_ours(const struct ct_profile *p);
 
 /* Adds the functions to drop_frames that lie between the program's own functions and those that
@@ -213,7 +213,7 @@ extern const struct ct_option ct_filter_options[];
 
 /* The units of a profile's numeric labels by key. Must be made before samples are removed. */
 struct ct_label_units {
-	const char **units; /* by the key's string index; NULL = no number has this key */
+	const char **units; /* by string index of the key; NULL = the key has no numbers */
 	size_t count;
 };
 
@@ -279,19 +279,18 @@ bool ct_inlines_align(struct ct_profile *const *profiles, const char *const *fil
 
 /* jit.c
  *
- * Code that is made while the program runs: which code in a profile it is, and how each runtime is
- * asked to name it.
- */
+ * Code that is made while the program runs: finds it in a profile, and knows how each runtime is
+ * asked to name it. */
 
 /* Is PATH, from a mapping, memory for code that is made while the program runs? */
 bool ct_jit_is_path(const char *path);
 /* Is L, whose innermost function is NAME, such code? So is code in no mapping of a profile that has
  * mappings: node's memory for code is gone when the profile is written at the program's end. */
 bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const char *name);
-/* Is NAME a place in such code that was not named, like "//anon+0x7f79c7e7e088"? There can be
+/* Is NAME a place in such code that has no name, like "//anon+0x7f79c7e7e088"? There can be
  * thousands of them. */
 bool ct_jit_is_place(const char *name);
-/* What to do so that the code of P's program has names. */
+/* Returns what to do so that such code of P's program gets names. */
 const char *ct_jit_advice(const struct ct_profile *p);
 
 /* regex.c
@@ -320,7 +319,7 @@ extern const struct ct_option ct_short_name_options[];
 /* Returns the number of columns of the terminal that stdout was at the first call, which comes
  * before a pager begins. Returns 0 if stdout was no terminal, or if names must not be shortened. */
 size_t ct_short_name_columns(void);
-/* Whether -full-names is given. */
+/* Was -full-names given? */
 bool ct_short_name_never(void);
 /* Returns NAME in at most WIDTH columns; the caller frees it. Template arguments become <…>, the
  * innermost first. If that isn't enough, the beginning is replaced by "…". WIDTH 0: the name is not
@@ -334,9 +333,9 @@ char *ct_short_name(const char *name, size_t width);
  * sends SIGBUS for the pages that are gone.
  */
 
-/* From now on such pages read as zeros. Call at the start. */
+/* Lets the missing pages of a mapped file that shrinks read as zeros. Call at the start. */
 void ct_shrunk_catch(void);
-/* Returns whether there were any: what was read may be wrong. */
+/* Were there such pages? What was read may then be wrong. */
 bool ct_shrunk_seen(void);
 
 /* siblings.c
@@ -354,17 +353,16 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file);
  * *UNREAD grows by their number. A URL, "-" and a pipe have none. The caller frees the *COUNT names
  * and the list. NULL, after a message, if FILE can't be read. */
 char **ct_siblings_children(const char *file, size_t *count, size_t *unread);
-/* The caller names such files by itself: ct_siblings_say() says nothing from now on. */
+/* Keeps ct_siblings_say() silent from now on, because the caller names such files itself. */
 void ct_siblings_are_known(void);
-/* Can PATH be read as a profile, and may one run have written it and P? Says nothing if not. */
+/* Is PATH a readable profile, and may one run have written it and P? Prints nothing if not. */
 bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p);
-/* Is TEXT what a name of another process's file has after "FILE.": "123", or "123.2" for the second
+/* Is TEXT the ending of another process's file, after "FILE.": "123", or "123.2" for the second
  * profile of that process? */
 bool ct_siblings_is_pid(const char *text);
-/* Returns the pattern for glob() of the names FILE.PID; some other names match, too. The caller
- * frees it. */
+/* Returns the pattern for glob() of the names FILE.PID and a few others. The caller frees it. */
 char *ct_siblings_pattern(const char *file);
-/* May one run have written both? */
+/* Do the times overlap, so that one run may have written both? */
 bool ct_siblings_overlap(const struct ct_profile *a, const struct ct_profile *b);
 
 /* source.c

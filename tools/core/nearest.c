@@ -11,7 +11,7 @@ static size_t lesser(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Optimal string alignment, with one row for each letter of A. */
+/* Computes the optimal string alignment, with one row for each letter of A. */
 size_t ct_nearest_distance(const char *a, const char *b)
 {
 	size_t m = strlen(a), n = strlen(b), rows[3][LETTERS_MAX + 1];

@@ -11,14 +11,14 @@
 #define ALIASES 3
 
 struct unit {
-	const char *name; /* as printed */
-	double factor;	  /* relative to the smallest unit of the scale */
+	const char *name; /* name as it is printed */
+	double factor;	  /* size in the scale's smallest unit */
 	const char *aliases[ALIASES];
 };
 
 struct scale {
 	const struct unit *units; /* ends with a NULL name */
-	const struct unit base;	  /* for target units that the scale doesn't have */
+	const struct unit base;	  /* the unit for target units that the scale doesn't have */
 };
 
 #define KILO(n) ((double)(UINT64_C(1) << 10 * (n)))
@@ -69,7 +69,7 @@ int64_t ct_numbers_scale_value(int64_t value, double ratio)
 	return ct_numbers_clamp(round((double)value * ratio));
 }
 
-/* Ignores case; a plural is the same as its singular. */
+/* Finds a unit in any case of letters, in singular or plural. */
 static const struct unit *find_unit(const struct scale *s, const char *name)
 {
 	char lower[24];

@@ -218,7 +218,7 @@ int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
 	const char *style = verb->stops_at_operand ? "+:" : ":";
 	int c, at, answer = 0;
 
-	optind = 0; /* glibc: start anew */
+	optind = 0; /* makes glibc's getopt start anew */
 	while (!answer && (c = getopt_long_only(argc, argv, style, all, &at)) != -1) {
 		if (c == 'h') {
 			help(verb, tables);

@@ -40,8 +40,7 @@ static void start_pager(const char *command)
 		dup2(ends[0], STDIN_FILENO);
 		close(ends[0]);
 		close(ends[1]);
-		/* less: leave at once if everything fits, keep colours, leave the screen as it is.
-		 */
+		/* less quits if everything fits, keeps colours, and leaves the screen as it is. */
 		setenv("LESS", "FRX", 0);
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);

@@ -12,15 +12,15 @@
 #include "base/text.h"
 #include "core/core.h"
 
-/* ESC, random letters, and a digit, the paint. */
+/* Length of a mark: ESC, random letters, and a digit for the paint. */
 #define MARK 18
-/* What an unfinished character or mark at the end of a write may need. */
+/* Most bytes of an unfinished character or mark at the end of a write. */
 #define HELD MARK
 
 struct guard {
 	int fd;
 	char held[HELD];
-	size_t count; /* of bytes in HELD, which wait for those that follow */
+	size_t count; /* number of bytes in HELD that wait for the following ones */
 };
 
 static struct guard guards[2] = { { .fd = STDOUT_FILENO }, { .fd = STDERR_FILENO } };
@@ -48,7 +48,8 @@ const char *ct_out_guard_paint(enum ct_out_paint paint)
 	return marks[paint];
 }
 
-/* Returns the code of the mark at S, of N bytes, or NULL. *SHORT: it may become one. */
+/* Returns the escape sequence of the mark at S, of N bytes, or NULL. Sets *SHORT if more bytes may
+ * make a mark of it. */
 static const char *code_of(const char *s, size_t n, bool *is_short)
 {
 	*is_short = false;

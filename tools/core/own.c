@@ -10,8 +10,8 @@ enum answer { UNKNOWN, NO, YES };
 struct ct_own {
 	const struct ct_profile *p;
 	struct ct_regex *which;
-	unsigned char *modules;	  /* by mapping: is it own code? */
-	unsigned char *functions; /* by function: may it be own code? enum answer */
+	unsigned char *modules;	  /* by mapping: it is own code */
+	unsigned char *functions; /* by function: enum answer, whether it may be own code */
 };
 
 static bool starts_with(const char *text, const char *with)
@@ -98,7 +98,7 @@ bool ct_own_is_runtime_module(const char *path)
 
 static bool is_own_module(const char *path, const char *program)
 {
-	/* Code that a runtime has compiled belongs to the script. */
+	/* Code that a runtime compiled belongs to the script. */
 	if (!strcmp(path, program) || ct_jit_is_path(path))
 		return true;
 	return !ct_own_is_runtime_module(path) && ct_own_is_beside(path, program);
@@ -159,7 +159,7 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 					     "memalign",      "_start",	       "_init",	  "_fini",
 					     "aligned_alloc", "posix_memalign" };
 
-	/* A stub that jumps into a library. */
+	/* A stub that jumps into a library is not own code. */
 	if (ends(name, "@plt"))
 		return true;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
@@ -226,7 +226,8 @@ static bool is_own_place(const struct ct_own *o, const struct ct_location *l, co
 {
 	if (l->mapping != CT_NONE)
 		return o->modules[l->mapping];
-	/* Files of Go and of other tools may have no mappings: then all code is the program's. */
+	/* Files of Go and of other tools may have no mappings; then all code belongs to the
+	 * program. */
 	return !o->which && (!o->p->mapping_count || ct_jit_is(o->p, l, name));
 }
 

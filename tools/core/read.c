@@ -232,8 +232,8 @@ static bool nothing_known(const struct ct_profile *p)
 	return !p->type_count && !p->sample_count && p->string_count == 1;
 }
 
-/* The input is text, or another tool's file, as DESCRIBED. A message about its first bytes would
- * help nobody. */
+/* The input is text, or another tool's file, described by DESCRIBED. A message about its first
+ * bytes would not help. */
 static void call_it_foreign(struct ct_fault *fault, const char *described)
 {
 	char why[sizeof(fault->text)];
@@ -250,7 +250,8 @@ static void call_it_foreign(struct ct_fault *fault, const char *described)
 				   strcpy(why, fault->text));
 }
 
-/* The names of types and units are words in a line wherever they are printed. */
+/* Removes what isn't part of a word from the names of types and units, which are printed within
+ * lines. */
 static void make_word(struct ct_profile *p, uint32_t *index)
 {
 	const char *text = ct_text(p, *index);
@@ -281,7 +282,7 @@ static void make_words(struct ct_profile *p)
 	make_word(p, &p->default_type);
 }
 
-/* The end of reading: turns ids into indices, and checks every index. */
+/* ---- the end of reading: ids become indices, and every index is checked ---- */
 
 static int bad_end(struct ct_messages *m, const char *what)
 {

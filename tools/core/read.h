@@ -12,7 +12,7 @@
  * Recognizes files of other kinds by their first bytes.
  */
 
-/* What can be given. */
+/* The formats that can be read, for messages. */
 #define CT_FOREIGN_READS "pprof's format, plain or packed by gzip, and OTLP's"
 
 /* Describes a file that begins with these SIZE bytes and is no profile: what it is, and how to get
@@ -29,9 +29,9 @@ void ct_foreign_describe(char *text, size_t room, const unsigned char *begin, si
 
 #define CT_INPUT_MAX ((uint64_t)4 << 30)
 
-/* The error and its source, for one line to the user. */
+/* An error and its source, for one line to the user. */
 struct ct_fault {
-	uint64_t offset; /* in the decompressed bytes */
+	uint64_t offset; /* offset in the decompressed bytes */
 	char text[256];
 };
 
@@ -62,7 +62,7 @@ void ct_input_fault_say(struct ct_fault *fault, uint64_t offset, const char *fmt
 /* Opens PATH, which a profile names, if it is a plain file: to open a device may already do
  * something, as root starts /dev/watchdog so. Returns a descriptor, or -1 with errno set. */
 int ct_input_open_plain(const char *path);
-/* The same of FOUND, opened with O_PATH, which it closes; -1 stays -1. */
+/* The same for FOUND, a descriptor opened with O_PATH, which is closed; -1 stays -1. */
 int ct_input_reopen_plain(int found);
 
 /* load.c
@@ -123,7 +123,7 @@ struct ct_messages {
 	/* By number: index + 1 in the profile's table; 0 = mentioned, but not (yet) read. */
 	uint32_t *location_at, *function_at, *mapping_at;
 	size_t location_room, function_room, mapping_room;
-	uint32_t *frames; /* of one sample */
+	uint32_t *frames; /* frames of one sample */
 	size_t frame_room;
 	size_t types_seen, strings_seen;
 };

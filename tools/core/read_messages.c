@@ -88,7 +88,7 @@ void ct_read_messages_init(struct ct_messages *m, struct ct_profile *p, struct c
 	m->allocator = (ProtobufCAllocator){ scratch_alloc, scratch_free, &m->scratch };
 }
 
-/* Turns ids into numbers. */
+/* ---- from ids to numbers ---- */
 
 #define SMALL_MAX ((uint64_t)1 << 20)
 

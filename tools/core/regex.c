@@ -39,7 +39,7 @@ struct ct_regex *ct_regex_new(const char *option, const char *text)
 
 		pcre2_get_error_message(error, why, sizeof(why));
 		fprintf(stderr, "cprof: -%s=", option);
-		ct_out_text(stderr, text); /* it may be a profile's */
+		ct_out_text(stderr, text); /* the text may come from a profile */
 		fprintf(stderr, ": %s (at character %zu)\n", (const char *)why, (size_t)at + 1);
 		return NULL;
 	}

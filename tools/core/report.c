@@ -48,7 +48,7 @@ static const struct ct_option options[] = {
 	CT_END
 };
 
-/* pprof's spellings of options with a value. */
+/* Accepts pprof's options that have a value spelled out. */
 static int take_spelled_out(const struct ct_verb *verb)
 {
 	static const char *const kinds[] = { "functions", "filefunctions", "files", "lines",

@@ -55,7 +55,7 @@ struct ct_node {
 	uint32_t name, file, module; /* strings; 0 = not distinguished by it */
 	int64_t flat, flat_div, cum, cum_div;
 	bool kept, may_be_inlined;
-	bool cancelled; /* kept for its calls only: its values are 0 */
+	bool cancelled; /* kept only for its calls; its values are 0 */
 	/* Indices into EDGES, if there are any: in_edges[first_in ...], out_edges[...]. */
 	uint32_t first_in, in_count, first_out, out_count;
 };
@@ -63,7 +63,7 @@ struct ct_node {
 struct ct_edge {
 	uint32_t from, to; /* nodes */
 	uint32_t seen;
-	bool residual; /* leads over nodes that were dropped */
+	bool residual; /* it replaces a path over dropped nodes */
 	bool inlined;  /* all of these calls were inlined */
 	int64_t weight;
 };
@@ -95,19 +95,20 @@ int64_t ct_graph_node_cum(const struct ct_node *n);
  * "[module]" and so on. The caller frees it. */
 char *ct_graph_nodes_name(const struct ct_graph *g, const struct ct_node *n);
 
-/* Sum of the values of a sample type, taken without sign; of the diff base's samples alone if
- * there are any. */
+/* Returns the sum of the absolute values of a sample type; only of the diff base's samples if there
+ * are any. */
 int64_t ct_graph_total(const struct ct_profile *p, const struct ct_graph_settings *s);
 
 struct ct_trim {
-	double node_fraction, edge_fraction; /* of the total */
-	size_t node_count;		     /* 0 = all */
+	double node_fraction,
+		edge_fraction; /* share of the total below which nodes and edges are dropped */
+	size_t node_count;     /* most nodes; 0 = all */
 	bool by_cum;
 };
 
 struct ct_trimmed {
-	size_t dropped, before_count; /* nodes below the fraction; nodes left before the limit on
-					 their number */
+	size_t dropped, before_count; /* number of nodes below the fraction, and of those left
+					 before NODE_COUNT applied */
 	int64_t edge_cutoff;
 };
 
@@ -172,7 +173,7 @@ static inline int64_t ct_abs(int64_t a)
 	return a < 0 ? ct_negate(a) : a;
 }
 
-/* B is not 0. */
+/* Divides A by B, which is not 0. */
 static inline int64_t ct_divide(int64_t a, int64_t b)
 {
 	return b == -1 ? ct_negate(a) : a / b;
@@ -252,7 +253,7 @@ struct ct_report {
 	struct ct_graph_settings settings;
 	int64_t total;
 	const char *type;      /* "cpu", "mean_delay" */
-	const char *from_unit; /* the profile's */
+	const char *from_unit; /* unit of the profile */
 	char *unit;	       /* unit in which values are shown */
 	struct ct_graph *graph;
 	struct ct_trimmed trimmed;
@@ -263,7 +264,7 @@ struct ct_report {
 struct ct_graph_wish {
 	bool never_trim;	 /* keep every node, whatever the options say */
 	bool by_source;		 /* a node for each line and module, whatever the options say */
-	bool all_edges;		 /* else only the edges that tell which functions are inlined */
+	bool all_edges;		 /* false: only the edges that tell which functions are inlined */
 	size_t usual_node_count; /* number of nodes if -nodecount is not given; 0 = all */
 };
 
@@ -279,7 +280,7 @@ void ct_report_close(struct ct_report *r);
 /* Writes VALUE in the report's unit. Returns TO, which has CT_NUMBER_ROOM bytes. */
 char *ct_report_value(const struct ct_report *r, char *to, int64_t value);
 char *ct_report_share(const struct ct_report *r, char *to, int64_t value);
-/* Returns below which value values are ±50 % and more; 0: not known, or values are exact. */
+/* Returns the value below which values are off by ±50 % or more; 0: unknown, or exact. */
 double ct_report_heading_unsure(const struct ct_report *r);
 /* Prints the lines above a table: program, type, time, duration, filters, the number of rows shown.
  */
@@ -300,7 +301,7 @@ struct ct_resident_row {
 };
 
 struct ct_resident {
-	int64_t all; /* bytes */
+	int64_t all; /* in bytes */
 	size_t count;
 	struct ct_resident_row rows[CT_RESIDENT_ROWS];
 };

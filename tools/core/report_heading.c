@@ -18,7 +18,7 @@ static void heading_line(const char *name, const char *text)
 	putchar('\n');
 }
 
-/* The first mapping is the main program. */
+/* Adds the program: the first mapping. */
 static void program(const struct ct_profile *p)
 {
 	const char *file, *slash;
@@ -128,7 +128,7 @@ static bool is_difference(const struct ct_profile *p, size_t type)
 
 double ct_report_heading_unsure(const struct ct_report *r)
 {
-	/* A difference: what both profiles have in common doesn't vary. */
+	/* The report is a difference, so what both profiles share doesn't vary. */
 	return r->settings.mean || is_difference(r->p, r->settings.type)
 		       ? 0
 		       : ct_sampling_unsure(r->p, r->settings.type);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Less memory needs no advice. */
+/* Less memory than this needs no advice. */
 #define HINT_LEAST (INT64_C(32) << 20)
 
 /* Reads "name: N kB" at *S and moves *S after it, and after the separator that follows. */
@@ -54,7 +54,7 @@ bool ct_resident_read(const struct ct_profile *p, struct ct_resident *to)
 	return false;
 }
 
-/* The census is on if the second is there. */
+/* The second name exists if the census is on. */
 static const char *const names[] = { "heap not in use", "free on its pages" };
 
 static int by_size(const void *x, const void *y)
@@ -64,7 +64,7 @@ static int by_size(const void *x, const void *y)
 	return (a < b) - (a > b);
 }
 
-/* What isn't in use is the rest, so the error of what is in use is its error, too. */
+/* The unused memory is the rest, so its error is that of the used memory. */
 static void put_name(const struct ct_resident_row *row, double variance)
 {
 	char error[CT_NUMBER_ROOM] = "";

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a profile of fragmentation, the period is that many bytes of pages to a watched one. */
+/* In a profile of fragmentation, the period is the bytes of pages per watched page. */
 #define PAGE 4096.0
 
 static bool is_type(const struct ct_profile *p, size_t space, const char *name)
@@ -16,7 +16,7 @@ static bool is_type(const struct ct_profile *p, size_t space, const char *name)
 
 bool ct_sampling_is_sampled(const struct ct_profile *p, size_t space)
 {
-	/* How the bytes of blocks are spread over the pages isn't known. */
+	/* It is unknown how the blocks' bytes are spread over the pages. */
 	if (is_type(p, space, "page_space"))
 		return false;
 	return p->period > 1 && !strcmp(ct_text(p, p->period_type.type), "space") &&
@@ -59,12 +59,12 @@ double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
 	return size > 0 ? bytes * size / expm1(size / (double)p->period) : 0;
 }
 
-/* A value with a variance of half of itself, at 95 of 100. */
+/* A value is off by half if its variance is this part of its square. */
 #define HALF (CT_SAMPLING_95 / 0.5)
 
 #define CALIBRATED "calibrated: "
 
-/* Returns what comment I says of how sure types are, or NULL. */
+/* Returns comment I's text about the certainty of types, or NULL. */
 static const char *calibration(const struct ct_profile *p, size_t i)
 {
 	const char *c = ct_notes_comment(p, i);
@@ -81,8 +81,8 @@ bool ct_sampling_is_calibrated(const struct ct_profile *p)
 	return is;
 }
 
-/* Returns the largest number after the name of TYPE in these comments: there are several, if
- * profiles were put together. */
+/* Returns the largest number after the name of TYPE in these comments; merged profiles have
+ * several. */
 static double calibrated(const struct ct_profile *p, const char *type)
 {
 	size_t n = strlen(type);

@@ -65,8 +65,8 @@ static size_t plain_parentheses(const char *name, const char *at)
 	return (size_t)(end + 1 - at);
 }
 
-/* Returns the length of the text at AT if it tells a reader nothing: tags of the ABI, and the call
- * of a lambda. */
+/* Returns the length of the text at AT if it is noise for a reader: an ABI tag, or the call of a
+ * lambda. */
 static size_t noise(const char *name, const char *at)
 {
 	const char *end = !strncmp(at, "[abi:", 5) ? strchr(at, ']') : NULL;

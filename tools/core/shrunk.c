@@ -16,7 +16,7 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	seen = 1;
-	/* Without this page the instruction faults again, and ends the process. */
+	/* If this fails, the instruction faults again, which ends the process. */
 	if (info->si_code != BUS_ADRERR ||
 	    mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		 -1, 0) == MAP_FAILED)

@@ -39,7 +39,7 @@ void ct_siblings_are_known(void)
 	known = true;
 }
 
-/* Returns the pattern of FILE.PID, in which FILE's own characters have no meaning. */
+/* Returns the pattern of FILE.PID with the special characters of FILE escaped. */
 char *ct_siblings_pattern(const char *file)
 {
 	char *pattern = ct_memory_alloc(2 * strlen(file) + sizeof(".[0-9]*")), *to = pattern;
@@ -64,11 +64,11 @@ bool ct_siblings_is_pid(const char *text)
 	return more && !text[n + 1 + more];
 }
 
-/* So many files, and so large ones, are read for their time; of others, their dates decide. */
+/* Number and size of files that are read for their time; the date decides for others. */
 #define READ_MAX 16
 #define READ_MAX_BYTES (1 << 20)
 
-/* Was PATH written after BEGIN? Its size is *SIZE then. */
+/* Was PATH written after BEGIN? Then sets *SIZE to its size. */
 static bool is_later(const char *path, int64_t begin, off_t *size)
 {
 	struct stat st;
@@ -79,7 +79,7 @@ static bool is_later(const char *path, int64_t begin, off_t *size)
 	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >= begin;
 }
 
-/* A copy has a new date, so the profile's own time decides. */
+/* A copy has a new date, so the time in the profile decides. */
 bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p)
 {
 	struct ct_profile *other = NULL;

@@ -65,7 +65,7 @@ static int open_in(const char *search_path, const char *file, size_t *size)
 	return fd;
 }
 
-/* Returns PATH without the first of PREFIXES that it begins with, else PATH. */
+/* Returns PATH without the first of PREFIXES that it begins with. */
 static const char *trim(const char *path, const char *prefixes)
 {
 	for (const char *p = prefixes; *p;) {
@@ -115,7 +115,7 @@ static void split(struct ct_source *s, size_t size)
 	size_t room = 0, n = 0;
 	char *rest = s->text;
 
-	*CT_PUSH(s->lines, n, room) = NULL; /* line 0 */
+	*CT_PUSH(s->lines, n, room) = NULL; /* lines count from 1 */
 	for (size_t i = 0; i < size; i++)
 		if (!s->text[i])
 			s->text[i] = '?';

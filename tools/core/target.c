@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define TRIES 16
-/* A name has at most 255 bytes; the temporary name must fit, too. */
+/* A name has at most 255 bytes, and the temporary name must fit, too. */
 #define NAME_KEPT 230
 
 static bool begins_with(const char *s, const char *prefix)
@@ -25,15 +25,15 @@ static bool is_trusted(const struct stat *st)
 	return st->st_uid == geteuid() || !st->st_uid;
 }
 
-/* Streams and devices have no file that could be replaced. A name in /dev may be a link to anything
- * that a descriptor is open on. */
+/* Is PATH a stream or a device, which is written directly? A name in /dev may lead to any open
+ * file. */
 static bool is_special(const char *path)
 {
 	return (begins_with(path, "/dev/") && !begins_with(path, "/dev/shm/")) ||
 	       begins_with(path, "/proc/");
 }
 
-/* FLAGS: O_TRUNC, or O_NOFOLLOW for what was looked at, and may be another file by now. */
+/* FLAGS: O_TRUNC; or O_NOFOLLOW for a file that was examined, but may be another one by now. */
 static int open_directly(struct ct_target *t, const char *path, int flags)
 {
 	int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
@@ -103,8 +103,8 @@ static int open_replacing(struct ct_target *t, const char *path)
 	return error;
 }
 
-/* Handles a link at PATH: a link to a file is followed, and stays; any other link is itself
- * replaced. */
+/* Handles a link at PATH: if it leads to a file, that file is replaced and the link stays; any
+ * other link is itself replaced. */
 static int open_linked(struct ct_target *t, const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -161,8 +161,8 @@ static int complete(struct ct_target *t)
 		return 0;
 	if (fchmod(fd, mode_of(t)) || fsync(fd))
 		return -errno;
-	/* The profile is as old as before. By this, a process that runs knows that its file is its
-	 * own. */
+	/* The new profile gets the time of the old one, by which a running process recognizes its
+	 * file. */
 	if (t->dated && S_ISREG(t->was.st_mode))
 		futimens(fd, (struct timespec[]){ t->was.st_atim, t->was.st_mtim });
 	return 0;

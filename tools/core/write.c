@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes a profile to a file; see read.h. Each message is packed by protobuf-c and given to zlib
- * at once, so that memory does not grow with the profile.
+/* Writes a profile to a file, which it replaces as a whole or not at all; see read.h. Each message
+ * is packed by protobuf-c and given to zlib at once, so that memory does not grow with the profile.
  */
 #include "core/read.h"
 
@@ -23,7 +23,7 @@ struct writer {
 	size_t message_room;
 	uint8_t in[CHUNK]; /* bytes that are not yet compressed */
 	size_t in_used;
-	uint64_t *ids; /* of one sample */
+	uint64_t *ids; /* ids of one sample */
 	Pb__Label *labels;
 	Pb__Label **label_pointers;
 	size_t ids_room, labels_room, pointers_room;
@@ -255,7 +255,7 @@ int ct_write(const struct ct_profile *p, FILE *to)
 	return error;
 }
 
-/* Replaces a profile's file as a whole or not at all. */
+/* ---- files ---- */
 
 static int write_stdout(const struct ct_profile *p)
 {

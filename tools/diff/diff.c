@@ -120,8 +120,7 @@ struct files {
 	size_t count;
 };
 
-/* Returns true if file I has the sample types of the first file, with which all others are
- * compared. */
+/* Returns true if file I has the sample types of the first file. */
 static bool type_fits(const struct files *f, size_t i, size_t *type)
 {
 	return (!i || ct_flame_sides_same_types(f->profiles[0], f->names[0], f->profiles[i],

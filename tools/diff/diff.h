@@ -9,16 +9,17 @@
 #include "flame/flame.h"
 
 enum { CT_BEFORE, CT_AFTER };
-/* CT_OWN: where this is the innermost function of the user's own code (report.h). */
+/* CT_OWN: the value where this is the innermost function of the user's own code (report.h). */
 enum ct_diff_value { CT_FLAT, CT_CUM, CT_OWN };
 #define CT_DIFF_VALUES 3
 
 /* One number of both sides. */
 struct ct_diff_figure {
 	double mean[2], spread[2]; /* spread: standard deviation over the files of a side */
-	double p;	 /* probability if nothing changed; NAN: unknown, with one file a side */
-	double chance;	 /* sampling alone may make a smaller difference of means; NAN: unknown */
-	int64_t samples; /* of the side after if there are none before, or the other way round */
+	double p; /* probability of such a difference if nothing changed; NAN: unknown, with one
+		     file per side */
+	double chance; /* largest difference of means that sampling alone may make; NAN: unknown */
+	int64_t samples; /* of one side, if the other side has none */
 };
 
 struct ct_diff_row {
@@ -33,27 +34,29 @@ struct ct_diff_file {
 	unsigned side;
 	double total;
 	double scale;  /* -normalize: factor of all values; else 1 */
-	double sample; /* what one sample stands for, on average; NAN: not known */
-	bool by_time;  /* samples came at times, so their sum is exact; else independently */
+	double sample; /* average that one sample represents; NAN: unknown */
+	bool by_time;  /* samples were taken at times, so their sum is exact; else they are
+			  independent */
 	double *sums[CT_DIFF_VALUES];
 	int64_t *samples[CT_DIFF_VALUES];
 	size_t frame_count;
 };
 
 struct ct_diff_limits {
-	double fail_over; /* below 0: no change fails */
-	double min;	  /* share of the total that a function has on either side */
+	double fail_over; /* limit of a change; below 0: no change fails */
+	double min;	  /* share of the total that a function must have on one side */
 	double alpha;
 	bool by_function; /* each function may fail; else only the total */
 	bool by_cum;	  /* functions fail by their value with callees */
 	bool normalize;
 	const char *ignore;
-	const char *own; /* -own: NULL = the program and what lies beside it; "" = no such table */
+	const char *own; /* -own: NULL = the program and the libraries in its directory; "" = no
+			    such table */
 	long rows;
 };
 
-/* CT_BY_CHANCE: above the limit, but chance explains it. CT_TOO_FEW: samples, so that one more of
- * them would decide. */
+/* CT_BY_CHANCE: above the limit, but chance explains it. CT_TOO_FEW: so few samples that one more
+ * would decide. */
 enum ct_diff_verdict { CT_FINE, CT_REGRESSION, CT_BY_CHANCE, CT_TOO_FEW };
 
 struct ct_diff {
@@ -67,10 +70,11 @@ struct ct_diff {
 	size_t row_count;
 	enum ct_diff_verdict verdict;
 	size_t functions_judged, functions_regressed;
-	size_t functions_by_chance; /* above the limit, but not more than by chance */
-	double telling; /* the smallest difference of totals with p below alpha, given their
-			   spread; NAN: unknown, with one file a side */
-	bool has_own;	/* own code has other values than by CT_FLAT */
+	size_t functions_by_chance; /* number of functions above the limit, but not more than chance
+				       explains */
+	double telling; /* the smallest difference of totals with p below alpha at their spread;
+			   NAN: unknown, with one file per side */
+	bool has_own;	/* some own code has other values than CT_FLAT */
 };
 
 /* Adds a file's functions. Returns 0, or -1 after a message: the file is empty or has negative
@@ -97,21 +101,21 @@ double ct_diff_test_spread(const double *values, size_t count);
 /* Returns what one sample of P's values of TYPE stands for, in their unit, or NAN: counts of
  * events, and delays, aren't known by it. */
 double ct_diff_test_sample(const struct ct_profile *p, size_t type);
-/* Returns the variance that the sampling gives to a file's VALUE. */
+/* Returns the variance of a file's VALUE that sampling causes. */
 double ct_diff_test_variance(const struct ct_diff_file *file, double value);
-/* Returns the largest difference of means that the sampling may make, of the variances of both
- * means. NAN if one of them is. */
+/* Returns the largest difference of means that sampling may cause, from the variances of both
+ * means. NAN if one of these is. */
 double ct_diff_test_chance(const double variance[2]);
-/* Is the difference so small that the sampling may have made it? False where p says more. */
+/* May sampling explain the difference? False if p tells more. */
 bool ct_diff_test_by_chance(const struct ct_diff_figure *f);
 
 /* Judges the total, or the rows. */
 void ct_diff_verdict_judge(struct ct_diff *d);
-/* Does the function have the share of -min on a side? */
+/* Does the function have the share MIN on a side? */
 bool ct_diff_verdict_is_worth(const struct ct_diff *d, const struct ct_diff_figure *f);
 /* "fine", "REGRESSION" or "undecided" */
 const char *ct_diff_verdict_word(const struct ct_diff *d);
-/* Returns one line, which the caller frees; NULL without a limit. */
+/* Returns one line about the verdict, which the caller frees; NULL without a limit. */
 char *ct_diff_verdict_text(const struct ct_diff *d);
 
 void ct_diff_print_text(const struct ct_diff *d);

@@ -42,7 +42,7 @@ struct cells {
 	char *text[CELLS];
 };
 
-/* What stands at the head of each column. */
+/* Headings of the columns. */
 static const char *const headings[CELLS] = { "before", "after", "change", "", "p" };
 
 static struct cells cells_of(const struct ct_diff *d, const struct ct_diff_figure *f)
@@ -67,10 +67,10 @@ static int columns(const char *text)
 	return n;
 }
 
-/* Columns between two cells, and in front of a name. */
+/* Number of columns between two cells, and before a name. */
 #define GAP 2
 
-/* The widths of all tables' columns: so wide that each cell fits. */
+/* Widths of the columns of all tables, so that each cell fits. */
 struct widths {
 	int of[CELLS];
 	int count; /* columns shown */
@@ -118,7 +118,7 @@ static const char *paint_of(const struct ct_diff_figure *f)
 	return ct_out_paint(change > 0 ? CT_RED : change < 0 ? CT_GREEN : CT_PLAIN);
 }
 
-/* The message was printed with the verdict. */
+/* Did it fail? The verdict's message is printed already. */
 static bool regressed(const struct ct_diff *d, const struct ct_diff_row *row,
 		      enum ct_diff_value value)
 {
@@ -142,7 +142,7 @@ struct table {
 	const char *heading;
 };
 
-/* Your own code first, where there is some. */
+/* The user's own code comes first if there is some. */
 static const struct table tables[] = {
 	{ CT_OWN, "your code, with the libraries that it calls" },
 	{ CT_FLAT, "largest changes of own value (flat)" },
@@ -196,7 +196,7 @@ static struct widths widths_of(const struct ct_diff *d)
 	return w;
 }
 
-/* NULL, or what the mark of some rows means. */
+/* Returns the explanation of the mark of some rows, or NULL. */
 static const char *about_chance(const struct ct_diff *d)
 {
 	bool any = ct_diff_test_by_chance(&d->total);
@@ -347,7 +347,7 @@ void ct_diff_print_markdown(const struct ct_diff *d)
 	free(text);
 }
 
-/* A comparison as JSON. Values are in the profile's unit. */
+/* ---- JSON; values are in the profile's unit ---- */
 
 static void figure(struct ct_json *j, const char *key, const struct ct_diff_figure *f)
 {
@@ -359,10 +359,10 @@ static void figure(struct ct_json *j, const char *key, const struct ct_diff_figu
 	ct_json_number(j, "before_spread", f->spread[CT_BEFORE]);
 	ct_json_number(j, "after_spread", f->spread[CT_AFTER]);
 	ct_json_number(j, "change", after - before);
-	/* null: the value before was 0. */
+	/* null if the value before was 0. */
 	ct_json_number(j, "ratio", before > 0 ? after / before : NAN);
 	ct_json_number(j, "p", f->p);
-	/* null: not known. */
+	/* null if unknown. */
 	ct_json_number(j, "chance", f->chance);
 	ct_json_close(j, '}');
 }

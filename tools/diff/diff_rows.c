@@ -33,7 +33,7 @@ static uint32_t own_frame(struct ct_own *o, const struct ct_frames_of *of,
 	return CT_NONE;
 }
 
-/* A sample counts once for a function that is on its stack several times. */
+/* Counts a sample once for a function, even if the function is on its stack several times. */
 static void take_samples(struct ct_diff *d, struct ct_diff_file *file,
 			 const struct ct_frames_of *of, size_t type, struct ct_own *own)
 {
@@ -123,10 +123,10 @@ int ct_diff_rows_take(struct ct_diff *d, const struct ct_profile *p, size_t type
 	return 0;
 }
 
-/* The values of all files in the order of the files, those of the side before first. */
+/* The values of all files, those of the side before first. */
 struct values {
 	double *list[2];
-	double variance[2]; /* of the sums */
+	double variance[2]; /* variances of the sums */
 	size_t count[2];
 	int64_t samples;
 };

@@ -7,8 +7,8 @@
 #include "diff/diff.h"
 
 #define STEPS 300
-/* Many rows are looked at, and the largest changes come first: two deviations would often be
- * exceeded by chance. */
+/* With many rows, the largest changes of which come first, two deviations would often be exceeded
+ * by chance. */
 #define DEVIATIONS 3
 
 double ct_diff_test_mean(const double *values, size_t count)
@@ -77,7 +77,7 @@ static double beta(double a, double b, double x)
 	return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/* Welch's degrees of freedom for two means with the variances U and V. */
+/* Returns Welch's degrees of freedom for two means with the variances U and V. */
 static double freedom_of(double u, size_t a_count, double v, size_t b_count)
 {
 	return (u + v) * (u + v) / (u * u / (double)(a_count - 1) + v * v / (double)(b_count - 1));
@@ -99,7 +99,7 @@ double ct_diff_test_welch(const double *a, size_t a_count, const double *b, size
 	return beta(freedom / 2, 0.5, freedom / (freedom + t_squared));
 }
 
-/* The difference that makes T the quantile of ALPHA: found by halving, because p falls with it. */
+/* Returns the difference at which T is the quantile of ALPHA: by halving, as p falls with it. */
 double ct_diff_test_telling(const double *a, size_t a_count, const double *b, size_t b_count,
 			    double alpha)
 {

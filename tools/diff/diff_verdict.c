@@ -12,7 +12,7 @@
 
 #include "diff/diff.h"
 
-/* A smaller limit asks for exact counts: it needs no more samples than this one. */
+/* A smaller limit demands exact counts, so it needs no more samples than this one. */
 #define FINEST_LIMIT 0.01
 
 static bool grew(const struct ct_diff *d, const struct ct_diff_figure *f)
@@ -31,8 +31,8 @@ bool ct_diff_verdict_is_worth(const struct ct_diff *d, const struct ct_diff_figu
 
 /* ---- the total ---- */
 
-/* Returns what one sample of SIDE's files stands for; 0 if their totals don't depend on where the
- * samples' times fall. */
+/* Returns what one sample of SIDE's files represents; 0 if their totals don't depend on when the
+ * samples came. */
 static double sample_of(const struct ct_diff *d, unsigned side)
 {
 	double sum = 0;
@@ -47,7 +47,7 @@ static double sample_of(const struct ct_diff *d, unsigned side)
  * error of the mean of F on SIDE. */
 static double error_of(const struct ct_diff *d, const struct ct_diff_figure *f, unsigned side)
 {
-	/* All of a thread's life is in a wall profile, so the total has no such error. */
+	/* A wall profile covers a thread's whole life, so its total has no such error. */
 	if (f == &d->total && !strcmp(d->type, "wall"))
 		return 0;
 	return sample_of(d, side) / sqrt((double)d->files_of[side]);
@@ -172,7 +172,7 @@ const char *ct_diff_verdict_word(const struct ct_diff *d)
 	return words[d->verdict];
 }
 
-/* A file of few allocated bytes: the variance, not the times of the samples, limits it. */
+/* Few bytes were allocated: the variance limits the certainty, not the times of the samples. */
 static char *few_by_chance(const struct ct_diff *d)
 {
 	double change = 100 * d->total.chance / d->total.mean[CT_BEFORE];

@@ -48,7 +48,7 @@ void ct_dwarf_close(struct ct_dwarf *d)
 /* The queries that are being answered, all in one unit, and their results. */
 struct batch {
 	struct ct_dwarf *d;
-	struct ct_dw_unit *unit; /* the unit in the file that has the code */
+	struct ct_dw_unit *unit; /* the unit in the file that contains the code */
 	struct ct_dw_unit *body; /* the unit with the entries: UNIT, or the split unit whose
 				    skeleton UNIT is */
 	struct ct_dwarf_query **queries;
@@ -57,7 +57,7 @@ struct batch {
 	struct ct_dw_row *rows;
 	size_t count;
 	bool is_cxx;		   /* names need the scopes that contain them */
-	struct ct_dw_names *names; /* of this unit */
+	struct ct_dw_names *names; /* names of this unit */
 };
 
 static struct ct_dw_unit *body_of(struct ct_dwarf *d, struct ct_dw_unit *u)
@@ -217,7 +217,7 @@ static size_t first_at(const struct ct_dwarf_query *q, size_t n, uint64_t addres
 	return low;
 }
 
-/* The queries that the root entry of U claims and that have no unit yet. */
+/* Returns the number of queries without a unit that the root entry of U covers. */
 static size_t claimed(const struct ct_dw_unit *u, struct ct_dwarf_query *q, size_t n, char *taken,
 		      struct ct_dwarf_query **to)
 {

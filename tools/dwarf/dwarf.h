@@ -20,17 +20,18 @@ struct ct_dwarf;
 
 /* One line of a location. Its texts are valid until ct_dwarf_close. */
 struct ct_dwarf_frame {
-	/* The linkage name if there is one. Else the name in the source; in C++ with the names of
-	 * the scopes that contain the function, as the demangler would write it. Or NULL. */
+	/* The linkage name if there is one; otherwise the name in the source, in C++ with its
+	 * scopes as the demangler would write it. Or NULL. */
 	const char *name;
 	const char *file; /* absolute if the DWARF allows it; or NULL */
 	unsigned line, column;
-	unsigned start_line; /* of the function, in FILE; 0 = unknown, or it is in another file */
+	unsigned start_line; /* line where the function starts, in FILE; 0 = unknown, or in another
+				file */
 };
 
 struct ct_dwarf_query {
-	uint64_t address; /* of the instruction, as linked (p_vaddr) */
-	void *tag;	  /* the caller's */
+	uint64_t address; /* address of the instruction, as linked (p_vaddr) */
+	void *tag;	  /* used by the caller */
 	/* out: innermost first, the physical function last; NULL and 0 = nothing was found */
 	struct ct_dwarf_frame *frames;
 	unsigned count;
@@ -93,30 +94,30 @@ void ct_dwarf_abbrev_free(struct ct_dw_abbrevs *a);
 
 /* dwarf_elf.c
  *
- * ELF files of modules and of debug information: build id, debuglink, and what is in them. For
- * dwarf_module.c.
- */
+ * ELF files of modules and of debug information: their build ids, debuglinks and contents. For
+ * dwarf_module.c. */
 
 #define CT_DWARF_ID_MAX 64
 
 /* A build id. */
 struct ct_dwarf_id {
 	uint8_t bytes[CT_DWARF_ID_MAX];
-	size_t size; /* 0 = none */
+	size_t size; /* 0 = no build id */
 };
 
 struct ct_dwarf_id ct_dwarf_elf_id(const char *hex);
-/* Opens an ELF file. Returns its descriptor, or -1 if it isn't one. The caller ends *ELF. */
+/* Opens an ELF file. Returns its descriptor, or -1 if it isn't one. The caller calls elf_end on
+ * *ELF. */
 int ct_dwarf_elf_open(const char *path, Elf **elf);
 bool ct_dwarf_elf_has_id(Elf *elf, const struct ct_dwarf_id *id);
-/* Returns the bytes of the first section of that NAME that has some, as they are in the file; NULL:
+/* Returns the bytes of the first non-empty section called NAME, as they are in the file; NULL:
  * there is none. */
 const Elf_Data *ct_dwarf_elf_section(Elf *elf, const char *name);
-/* Returns the name in the section .gnu_debuglink, and the checksum after it. NULL: there is no such
+/* Returns the name in section .gnu_debuglink, and the checksum after it. NULL: there is no such
  * section. */
 const char *ct_dwarf_elf_link(Elf *elf, uint32_t *crc);
 bool ct_dwarf_elf_has_dwarf(Elf *elf);
-/* False: the file has only debug information, its code was left out. */
+/* Returns false if the file has only debug information, without code. */
 bool ct_dwarf_elf_has_code(Elf *elf);
 
 /* dwarf_form.c
@@ -127,7 +128,7 @@ bool ct_dwarf_elf_has_code(Elf *elf);
 struct ct_dw_value {
 	uint16_t form; /* 0 = absent */
 	uint64_t u;
-	const char *text; /* DW_FORM_string */
+	const char *text; /* the text of DW_FORM_string */
 };
 
 /* Steps over a value that has no fixed size; see ct_dwarf_form_size. */
@@ -142,7 +143,7 @@ enum {
 	CT_DW_UNKNOWN = -8
 };
 
-/* The size in bytes of a value of FORM, or one of the constants above. */
+/* Returns the size in bytes of a value of FORM, or one of the constants above. */
 int ct_dwarf_form_size(uint16_t form, uint16_t version, uint8_t address_size, uint8_t offset_size);
 /* Reads the value at C and moves C past it. An unknown form marks C as bad. */
 struct ct_dw_value ct_dwarf_form_read(const struct ct_dw_unit *u, struct ct_dw_cursor *c,
@@ -183,7 +184,7 @@ enum ct_dw_at {
 	CT_DW_TYPE,
 	CT_DW_ARTIFICIAL,
 	CT_DW_EXTERNAL,
-	/* only for the root entry of a unit: */
+	/* only for a unit's root entry: */
 	CT_DW_COMP_DIR,
 	CT_DW_STMT_LIST,
 	CT_DW_DWO_NAME,
@@ -283,7 +284,7 @@ void ct_dwarf_texts_free(struct ct_dw_texts *t);
  */
 
 struct ct_dw_row {
-	uint64_t address; /* asked for */
+	uint64_t address; /* address that is asked for */
 	bool found;
 	unsigned file, line, column;
 };
@@ -291,7 +292,7 @@ struct ct_dw_row {
 struct ct_dw_line_file {
 	const char *name;
 	uint64_t directory;
-	const char *path; /* made when it is first needed */
+	const char *path; /* path, made when it is first needed */
 };
 
 struct ct_dw_lines {
@@ -363,8 +364,8 @@ bool ct_dwarf_module_linked(const struct ct_dwarf_module *m, uint64_t address, u
  */
 
 struct ct_dw_scope {
-	struct ct_dw_scope *caller; /* the scope that it is inlined into; NULL: it is a function */
-	struct ct_dw_scope *outer;  /* the scope that contains it during the walk */
+	struct ct_dw_scope *caller; /* the scope that it is inlined into; NULL: it is not inlined */
+	struct ct_dw_scope *outer;  /* the scope around it during the walk */
 	unsigned depth;
 	uint64_t entry; /* offset in .debug_info */
 	uint64_t call_file, call_line, call_column;
@@ -391,7 +392,7 @@ struct ct_dw_function {
 void ct_dwarf_walk_function_of(const struct ct_dw_unit *u, uint64_t offset,
 			       struct ct_dw_function *to);
 
-/* Reads the entry at OFFSET of U's file, and its DW_TAG. Returns false if it is malformed. */
+/* Reads the entry at OFFSET of U's file, with its DW_TAG. Returns false if it is malformed. */
 bool ct_dwarf_walk_entry(const struct ct_dw_unit *u, uint64_t offset, struct ct_dw_entry *e,
 			 uint16_t *tag);
 /* Goes from the entry at OFFSET to its origin or declaration. Returns false if it refers to none.
@@ -401,8 +402,8 @@ bool ct_dwarf_walk_origin(const struct ct_dw_unit **u, uint64_t *offset,
 
 /* dwarf_names.c
  *
- * Names of C++ functions that have no linkage name, because only their own file can call them.
- */
+ * Composes names of C++ functions that have no linkage name, because only their own file can call
+ * them. */
 
 /* Names that were composed, by their entries. */
 struct ct_dw_names {
@@ -477,8 +478,8 @@ void ct_dwarf_spelling_name(struct ct_dw_text *t, const char *name);
  */
 
 struct ct_dwarf_symbol_query {
-	uint64_t address; /* as linked */
-	uint32_t tag;	  /* the caller's */
+	uint64_t address; /* address as linked */
+	uint32_t tag;	  /* used by the caller */
 	char *name; /* out, freed by the caller: the linker's name, without a version; or NULL */
 };
 

@@ -49,7 +49,7 @@ struct ct_dw_parents;
  * or of a dwz supplementary file. */
 struct ct_dw_file {
 	struct ct_dw_bytes section[CT_DW_SECTIONS];
-	void *memory[CT_DW_SECTIONS]; /* of sections that ELF doesn't hold; or NULL */
+	void *memory[CT_DW_SECTIONS]; /* contents of sections that ELF doesn't hold; or NULL */
 	struct ct_dw_file
 		*alt;	   /* the file that DW_FORM_GNU_ref_alt and _strp_alt refer to; or NULL */
 	bool split;	   /* .dwo sections: bases are implicit */
@@ -74,15 +74,15 @@ struct ct_dw_unit {
 	uint16_t version;
 	uint8_t type, address_size, offset_size;
 	bool is_begun; /* the root entry was read */
-	/* from the root entry: */
+	/* copied from the root entry: */
 	bool has_low, has_ranges, has_lines, is_code;
 	uint16_t ranges_form;
 	uint64_t low, high, ranges, lines;
 	uint64_t str_offsets_base, addr_base, rnglists_base;
-	uint64_t ranges_base; /* DW_AT_GNU_ranges_base: of the split unit's ranges */
+	uint64_t ranges_base; /* DW_AT_GNU_ranges_base, for the ranges of the split unit */
 	const char *directory, *dwo_name;
 	struct ct_dw_unit
-		*skeleton; /* for a split unit: the unit that has its addresses, ranges and lines */
+		*skeleton; /* for a split unit: the unit with its addresses, ranges and lines */
 };
 
 static inline struct ct_dw_cursor ct_dw_cursor(struct ct_dw_bytes b, uint64_t from, uint64_t to)

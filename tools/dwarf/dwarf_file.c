@@ -17,8 +17,8 @@ static const char *const names[CT_DW_SECTIONS] = {
 	[CT_DW_CU_INDEX] = "cu_index",
 };
 
-/* Returns the section that NAME is, or -1. *OLD: it is compressed in the old way, from before
- * SHF_COMPRESSED. */
+/* Returns the number of the section called NAME, or -1. Sets *OLD if it is compressed in the old
+ * way, from before SHF_COMPRESSED. */
 static int section_of(const char *name, bool split, bool *old)
 {
 	size_t n;
@@ -48,8 +48,8 @@ bool ct_dwarf_file_reads(const char *name)
 	return section_of(name, false, &old) >= 0 || section_of(name, true, &old) >= 0;
 }
 
-/* The contents of a section with debug information, unpacked if they are compressed: by zlib, which
- * libelf does, or by zstd, which libelf does from elfutils 0.189 on and libzstd.so.1 before. */
+/* Contents of sections with debug information. Compressed ones are unpacked: by libelf from zlib,
+ * and from zstd by libelf (elfutils 0.189 on) or libzstd.so.1. */
 
 /* ELFCOMPRESS_ZSTD, which older headers lack. */
 #define ZSTD 2
@@ -57,7 +57,7 @@ bool ct_dwarf_file_reads(const char *name)
  * to use up the memory. */
 #define GROWTH_MAX 1000
 
-/* ZSTD_decompress */
+/* type of ZSTD_decompress */
 typedef size_t decompress_function(void *to, size_t room, const void *from, size_t size);
 
 /* Loads the library at the first use, because few systems' files need it. */
@@ -124,7 +124,7 @@ static int dwarf_section_load(Elf *elf, Elf_Scn *scn, bool old, struct ct_dw_byt
 	return 0;
 }
 
-/* Returns whether a section that is needed can't be unpacked. */
+/* Reads the sections. Returns whether a needed section can't be unpacked. */
 static bool load_sections(struct ct_dw_file *f, size_t names_index)
 {
 	bool packed = false;

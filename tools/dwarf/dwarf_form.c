@@ -171,6 +171,6 @@ bool ct_dwarf_form_entry(const struct ct_dw_unit *u, const struct ct_dw_value *v
 		*file = u->file->alt;
 		*offset = v->u;
 		return *file != NULL;
-	default: return false; /* DW_FORM_ref_sig8: refers only to types */
+	default: return false; /* DW_FORM_ref_sig8 refers to types only */
 	}
 }

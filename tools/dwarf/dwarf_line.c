@@ -209,7 +209,7 @@ const char *ct_dwarf_line_path(struct ct_dw_lines *l, uint64_t number, struct ct
 	else if (!directory)
 		directory = l->unit->directory;
 	f->path = join_path(texts, directory, f->name);
-	/* The module was built with a prefix map: the path is relative to an unknown directory. */
+	/* A prefix map of the build makes the path relative to an unknown directory. */
 	if (f->path && *f->path != '/' && strncmp(f->path, "./", 2))
 		f->path = join_path(texts, ".", f->path);
 	return f->path;

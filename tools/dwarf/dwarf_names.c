@@ -43,7 +43,7 @@ bool ct_dwarf_names_are_cxx(const struct ct_dw_unit *u)
 	return ct_dwarf_unit_root(u, &e) && is_cxx(e.at[CT_DW_LANGUAGE].u);
 }
 
-/* The number of entries that may still be read for the current name. */
+/* Number of entries that may still be read for the current name. */
 static unsigned steps_left;
 
 static bool count_step(void)
@@ -351,7 +351,7 @@ static bool put_function(struct ct_dw_text *t, const struct at *a, bool within, 
 	return true;
 }
 
-/* Writes a function's name by its linkage name: as the scope of a local variable x, demangled. */
+/* Writes the scope of a function's local variable by the function's linkage name, demangled. */
 static bool put_linkage(struct ct_dw_text *t, const char *linkage)
 {
 	char mangled[NAME_MAX_BYTES], name[NAME_MAX_BYTES];

@@ -11,11 +11,11 @@
 struct machine {
 	const struct ct_dw_lines *l;
 	struct ct_dw_cursor c;
-	struct ct_dw_row *rows; /* asked for */
-	size_t count, next;	/* NEXT: inside a sequence, the first query at or after ADDRESS */
+	struct ct_dw_row *rows; /* queries */
+	size_t count, next;	/* NEXT: within a sequence, the first query at or after ADDRESS */
 	uint64_t address, op_index;
 	unsigned file, line, column;
-	bool in_sequence; /* a row of this sequence came before */
+	bool in_sequence; /* this sequence has an earlier row */
 	bool live;	  /* the sequence describes code that the linker kept */
 	struct {
 		uint64_t address;
@@ -46,7 +46,7 @@ static size_t first_at(const struct machine *m, uint64_t address)
 	return low;
 }
 
-/* Handles a new row: the addresses from the last row up to this one belong to the last row. */
+/* Handles a new row: the addresses between the last row and this one belong to the last row. */
 static void emit(struct machine *m)
 {
 	if (!m->in_sequence || m->address < m->last.address) {

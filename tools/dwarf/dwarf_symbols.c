@@ -43,8 +43,8 @@ static bool is_function(const GElf_Sym *s)
 	       (GELF_ST_TYPE(s->st_info) == STT_FUNC || GELF_ST_TYPE(s->st_info) == STT_GNU_IFUNC);
 }
 
-/* Pages of 4 KiB with an address of a query; pages that are 256 MiB apart share a bit. Of a large
- * table nearly all symbols lie elsewhere, and one look tells. */
+/* The pages of 4 KiB that contain an address of a query, as bits; pages 256 MiB apart share a bit.
+ * One look tells that a symbol is elsewhere, as nearly all symbols of a large table are. */
 #define PAGE_BITS 12
 #define PAGES 65536u
 struct pages {
@@ -80,7 +80,7 @@ static void take_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *h,
 {
 	static struct pages pages;
 	size_t count = h->sh_entsize ? data->d_size / h->sh_entsize : 0;
-	/* Of 64 bits a symbol is read in place, which takes a third of gelf_getsym's time. */
+	/* In 64-bit files a symbol is read in place, which takes a third of gelf_getsym's time. */
 	const GElf_Sym *symbols =
 		gelf_getclass(elf) == ELFCLASS64 && h->sh_entsize == sizeof(*symbols) ? data->d_buf
 										      : NULL;
@@ -139,11 +139,11 @@ static void take_tables(Elf *elf, GElf_Word type, struct ct_dwarf_symbol_query *
 /* The largest programs have a few megabytes of symbols. */
 #define UNPACKED_MAX (UINT64_C(64) << 20)
 #define DECODER_MAX (UINT64_C(128) << 20)
-/* lzma_ret of lzma.h */
+/* values of lzma_ret in lzma.h */
 #define LZMA_OK 0
 #define LZMA_BUF_ERROR 10
 
-/* lzma_stream_buffer_decode */
+/* type of lzma_stream_buffer_decode */
 typedef int decode_function(uint64_t *limit, uint32_t flags, const void *allocator,
 			    const uint8_t *in, size_t *in_at, size_t in_size, uint8_t *out,
 			    size_t *out_at, size_t out_size);
@@ -163,8 +163,8 @@ static decode_function *load_lzma(void)
 	return decode;
 }
 
-/* Returns the unpacked bytes and their number, or NULL. The packed size doesn't tell how many they
- * are. */
+/* Returns the unpacked bytes and their number, or NULL. Their number isn't known from the packed
+ * size. */
 static void *unpack_xz(const Elf_Data *packed, size_t *size)
 {
 	decode_function *decode = load_lzma();

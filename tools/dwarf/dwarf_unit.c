@@ -24,7 +24,7 @@ static bool read_header(struct ct_dw_unit *u, struct ct_dw_cursor *body)
 		u->abbrev_offset = ct_dw_uint(body, u->offset_size);
 		u->address_size = (uint8_t)ct_dw_uint(body, 1);
 	}
-	/* Types hold no code. */
+	/* A unit of types has no code. */
 	return !body->bad && (u->address_size == 8 || u->address_size == 4) &&
 	       u->type != DW_UT_type && u->type != DW_UT_split_type;
 }
@@ -37,7 +37,7 @@ static const struct ct_dw_abbrev *root_abbrev(const struct ct_dw_unit *u, struct
 	return *t ? ct_dwarf_abbrev_find(*t, ct_dw_uleb(c)) : NULL;
 }
 
-/* Attributes of an entry. */
+/* ---- attributes of an entry ---- */
 
 static int slot_of(uint16_t at)
 {
@@ -156,7 +156,7 @@ static struct ct_dw_unit *add_unit(struct ct_dw_file *f, size_t *room)
 	return &f->units[f->unit_count++];
 }
 
-/* The unit at C, which moves to the next one. */
+/* Reads the header of the unit at C, and moves C to the next unit. */
 static bool read_unit(struct ct_dw_unit *u, struct ct_dw_file *f, struct ct_dw_cursor *c)
 {
 	const uint8_t *data = f->section[CT_DW_INFO].data;
@@ -206,7 +206,7 @@ bool ct_dwarf_unit_read_one(struct ct_dw_file *f, uint64_t offset, struct ct_dw_
 	return true;
 }
 
-/* The first unit that ends after OFFSET. */
+/* Returns the first unit that ends after OFFSET. */
 static struct ct_dw_unit *first_after(struct ct_dw_file *f, uint64_t offset)
 {
 	size_t low = 0, high = f->unit_count;

@@ -54,7 +54,7 @@ static char *directory(bool make)
 	else
 		path = inside(home ? inside(ct_memory_strdup(home), ".cache", make) : NULL, "cprof",
 			      make);
-	/* Who could exchange it would choose where files are removed. */
+	/* Whoever could replace the directory would choose where files are removed. */
 	if (path && *path == '/' && !ct_directory_is_own(path))
 		return path;
 	free(path);
@@ -81,8 +81,8 @@ char *ct_dwarf_unpacked_path(const uint8_t *id, size_t size)
 
 /* ---- room ---- */
 
-/* Is NAME that of a copy, or of the temporary file of one (core/target.c)? The directory may have
- * other files of the user's. */
+/* Is NAME the name of a copy, or of its temporary file (core/target.c)? The user may have other
+ * files in the directory. */
 static bool is_copy(const char *name)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -249,7 +249,7 @@ bool ct_dwarf_unpacked_keep(const uint8_t *id, size_t id_size, int fd)
 	size_t names;
 	Elf *from;
 
-	/* A copy serves every module with this build id, whoever brings one. */
+	/* A copy is used for every module with this build id, whoever made it. */
 	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid()))
 		return false;
 

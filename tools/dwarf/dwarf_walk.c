@@ -6,7 +6,7 @@
  */
 #include "dwarf/dwarf.h"
 
-/* References that lead from an entry to its name: real ones take three. */
+/* Most references from an entry to its name; real ones take three. */
 #define HOPS_MAX 16
 
 struct walk {
@@ -15,7 +15,7 @@ struct walk {
 	struct ct_dw_scope **scopes;
 	size_t count;
 	struct ct_dw_texts *memory;
-	struct ct_dw_scope *top; /* the innermost one that holds the current entry */
+	struct ct_dw_scope *top; /* the innermost scope around the current entry */
 };
 
 static size_t first_at(const struct walk *w, uint64_t address)

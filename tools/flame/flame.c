@@ -35,8 +35,8 @@ static bool ends(const char *text, const char *with)
 	return n >= m && strcmp(text + n - m, with) == 0;
 }
 
-/* out.wall.pb.gz becomes out.wall.html, because the names of several modes' profiles differ before
- * the last dot. */
+/* Returns "out.wall.html" for "out.wall.pb.gz", because names of several modes' profiles differ
+ * before the last dot. */
 static char *default_output(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
@@ -57,7 +57,7 @@ static bool wants_svg(const char *output)
 	return my.format ? strcmp(my.format, "svg") == 0 : ends(output, ".svg");
 }
 
-/* The page of `cprof flame`: one file with the scripts, the style sheet and the profile. */
+/* ---- the page: one file with the scripts, the style sheet and the profile ---- */
 
 static void lines(const char *const *text, FILE *to)
 {

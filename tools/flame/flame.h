@@ -36,7 +36,7 @@ void ct_flame_map_release(struct ct_flame_map *map);
  */
 
 enum ct_frame_kind {
-	CT_FRAME_PROGRAM, /* the program, and libraries in its directory */
+	CT_FRAME_PROGRAM, /* the program, and libraries in the program's directory */
 	CT_FRAME_KERNEL,
 	CT_FRAME_JIT,
 	CT_FRAME_MARK,	  /* "[truncated]" and the like, which are no code */
@@ -52,7 +52,7 @@ struct ct_frame {
 	uint32_t name, file, module; /* strings in the pool */
 	uint32_t line, last_line;    /* its line, or the range of lines seen; 0 = unknown */
 	enum ct_frame_kind kind;
-	bool inlined; /* of its first occurrence */
+	bool inlined; /* the first occurrence was inlined */
 };
 
 struct ct_frames {
@@ -60,8 +60,8 @@ struct ct_frames {
 	struct ct_frame *list;
 	size_t count, room;
 	enum ct_frames_by by;
-	bool names_only; /* frames of equal names are one, whatever their file, module or inlining
-			  */
+	bool names_only; /* frames with equal names are one frame, whatever their file, module or
+			    inlining */
 	/* A frame is a name in a module, whatever its file and inlining. All programs are one
 	 * module, and all versions of a library are one. So two builds of the same sources can be
 	 * compared. */
@@ -74,7 +74,7 @@ struct ct_frames_of {
 	const struct ct_profile *profile;
 	uint32_t *line;	    /* by line */
 	uint32_t *location; /* by location, for locations without lines */
-	bool marks_inlined; /* stacks carry CT_FRAME_INLINED */
+	bool marks_inlined; /* stacks contain CT_FRAME_INLINED */
 };
 
 void ct_flame_frames_init(struct ct_frames *frames, enum ct_frames_by by);
@@ -129,11 +129,11 @@ struct ct_tree_row {
 struct ct_tree {
 	struct ct_tree_node *nodes;
 	struct ct_tree_row *rows;
-	int64_t *values; /* type_count values for each row */
+	int64_t *values; /* type_count values per row */
 	size_t node_count, row_count, type_count;
 	size_t node_room, row_room, value_room;
-	size_t labels_left_out; /* keys that were left out because they have too many values */
-	size_t negative;	/* samples that were left out because a width can't be negative */
+	size_t labels_left_out; /* keys that were left out: they have too many values */
+	size_t negative;	/* negative samples, which were left out: they have no width */
 	uint32_t *slots;	/* nodes by parent and frame, open addressing; CT_NONE: free */
 	size_t slot_count;
 	struct ct_flame_map row_map;
@@ -153,7 +153,7 @@ void ct_flame_tree_add(struct ct_tree *tree, const struct ct_tree_source *source
 /* Renumbers nodes depth first, children in the order of their first sample, and rows by node. */
 void ct_flame_tree_order(struct ct_tree *tree);
 
-/* Labels that filters offer: text labels with few values a key. Used by flame_tree.c. */
+/* Labels that filters offer: text labels whose keys have few values. Used by flame_tree.c. */
 
 /* A key with more values than this (sizes, request numbers) is left out, because nobody can choose
  * among so many. */
@@ -164,12 +164,12 @@ void ct_flame_tree_order(struct ct_tree *tree);
  * The data that `cprof flame` draws, for its two writers.
  */
 
-/* All files of the same sample types. */
+/* All files with the same sample types. */
 struct ct_flame_tab {
 	const char *name;	/* "CPU", "Heap" */
-	char *file, *base_file; /* as the user named them; base_file NULL: no comparison */
+	char *file, *base_file; /* names as the user gave them; base_file NULL: no comparison */
 	struct ct_profile *profile, *base;
-	size_t type; /* shown first */
+	size_t type; /* type that is shown first */
 	struct ct_tree tree;
 };
 
@@ -178,10 +178,10 @@ struct ct_flame {
 	struct ct_flame_tab *tabs;
 	size_t tab_count, tab_room,
 		first; /* FIRST is the tab that is shown first, and the one that a picture shows */
-	struct ct_frames frames; /* of all tabs */
+	struct ct_frames frames; /* frames of all tabs */
 };
 
-/* Does NAME say which tab to draw? */
+/* Does NAME tell which tab to draw? */
 bool ct_flame_is_output(const char *name);
 
 /* Writes the page: flame.c, around flame_data.c's data. */

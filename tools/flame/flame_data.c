@@ -68,7 +68,7 @@ static void put_frames(const struct ct_frames *frames, FILE *to)
 	end_array(&p);
 }
 
-/* Returns how many levels above node I - 1 the parent of node I is. */
+/* Returns how many levels the parent of node I is above node I - 1. */
 static uint32_t levels_up(const struct ct_tree *tree, size_t i)
 {
 	uint32_t at = i - 1, levels = 0;
@@ -80,7 +80,8 @@ static uint32_t levels_up(const struct ct_tree *tree, size_t i)
 	return levels;
 }
 
-/* Most nodes are the first child of the node before. A bit says so, and then no number follows. */
+/* Writes the nodes. Most are the first child of the node before; a bit says so, and no number
+ * follows. */
 static void put_nodes(const struct ct_tree *tree, FILE *to)
 {
 	struct packer p = begin_array(to, "nodes");

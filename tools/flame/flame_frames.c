@@ -51,7 +51,8 @@ static enum ct_frame_kind code_kind(const struct ct_profile *p, const struct ct_
 								 : CT_FRAME_LIBRARY;
 }
 
-/* Names of mappings that the kernel gives, and perf's name for the kernel's code. */
+/* Returns the kind of a mapping name that the kernel gives, or of perf's name for the kernel's
+ * code. */
 static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_location *l,
 				  const struct ct_function *f, const char *module)
 {
@@ -69,8 +70,8 @@ static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_lo
 	return code_kind(p, f, module);
 }
 
-/* Returns one number for the module of L in all builds: a program is "", and the name of a library
- * ends at ".so". */
+/* Returns a number that is the same for the module of L in all builds: the name is "" for a
+ * program, and ends at ".so" for a library. */
 static uint32_t module_of_builds(struct ct_frames *frames, const struct ct_profile *p,
 				 const struct ct_location *l)
 {

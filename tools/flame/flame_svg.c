@@ -69,7 +69,7 @@ static void link_children(struct drawing *d)
 		d->first[i] = d->next[i] = CT_NONE;
 	}
 	qsort_r(order, tree->node_count, sizeof(*order), by_width, d->total);
-	/* From the narrowest to the widest: each is put in front of its siblings. */
+	/* Goes from the narrowest node to the widest; each is put before its siblings. */
 	for (size_t i = tree->node_count; i-- > 0;) {
 		uint32_t parent = tree->nodes[order[i]].parent;
 

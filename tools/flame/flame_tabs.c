@@ -72,7 +72,7 @@ static int open_base(const struct ct_flame *flame, const char *file)
 	return CT_FAILED;
 }
 
-/* "app.before.pb", which `cprof run` kept, also matches "app.*.pb". */
+/* Warns that "app.before.pb", which `cprof run` kept, also matches "app.*.pb". */
 static void say_before(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *before = strstr(slash ? slash : file, ".before");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes a tree from stacks. See flame.h. */
+/* Makes a tree from stacks. See flame.h. Its second part chooses the labels that filters offer. */
 #include "flame/flame.h"
 
 #include <inttypes.h>
@@ -104,7 +104,7 @@ static uint32_t root_of(struct ct_tree *tree, const struct ct_tree_source *sourc
 		     ct_flame_frames_named(source->frames, thread ? thread : "(no thread)"));
 }
 
-/* See flame.h. */
+/* ---- labels of filters ---- */
 
 static uint32_t value_text(struct ct_profile *pool, const struct ct_profile *p,
 			   const struct ct_label *l)
@@ -121,7 +121,7 @@ static uint32_t value_text(struct ct_profile *pool, const struct ct_profile *p,
 	return string;
 }
 
-/* By label: its key and value in the pool. */
+/* Returns a label of the pool as key and value. */
 static struct ct_label *as_text(struct ct_profile *pool, const struct ct_profile *p)
 {
 	struct ct_label *labels = ct_memory_realloc(NULL, p->label_count + 1, sizeof(*labels));
@@ -213,7 +213,7 @@ void ct_flame_tree_add(struct ct_tree *tree, const struct ct_tree_source *source
 	free(sets);
 }
 
-/* The number of each node in depth-first order. */
+/* Returns the number of each node in depth-first order. */
 static uint32_t *ranks(const struct ct_tree *tree)
 {
 	size_t n = tree->node_count;
@@ -298,7 +298,7 @@ void ct_flame_tree_order(struct ct_tree *tree)
 		tree->rows[i].node = rank[tree->rows[i].node];
 	free(rank);
 	sort_rows(tree);
-	/* The nodes have other numbers now. */
+	/* The nodes were renumbered. */
 	free(tree->slots);
 	tree->slots = NULL;
 	tree->slot_count = 0;

@@ -24,7 +24,7 @@ static const struct ct_option options[] = {
 	CT_END
 };
 
-/* Replaces the characters that have a meaning in the format: ";" separates frames, and a newline
+/* Writes a name without the characters that the format uses: ";" separates frames, and a newline
  * ends a stack. */
 static void put_name(FILE *to, const char *name)
 {

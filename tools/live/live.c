@@ -23,7 +23,7 @@ bool ct_live_matches(const struct ct_live *l, const char *text)
 	return !*l->filter || strcasestr(text, l->filter) != NULL;
 }
 
-/* Before the profile that is shown goes: the table and the tree have its strings. */
+/* Drops what refers to the shown profile: the table and the tree have its strings. */
 static void forget_profile(struct ct_live *l)
 {
 	if (l->zoom) {
@@ -72,7 +72,7 @@ static void add_lines(struct ct_live *l, const char *text)
 	}
 }
 
-/* TEXT: a heading, and groups of threads with an empty line before each. */
+/* Adds TEXT: a heading, and groups of threads with an empty line before each. */
 static void add_groups(struct ct_live *l, const char *text)
 {
 	bool heading = true;
@@ -105,7 +105,7 @@ void ct_live_rebuild_lines(struct ct_live *l)
 		return;
 	ct_threads_text_group(&all, l->threads);
 	ct_threads_text_print(&all, l->pid, (size_t)ct_live_screen_columns(), to);
-	all.p = NULL; /* stays ours */
+	all.p = NULL; /* the caller keeps it */
 	ct_threads_text_release(&all);
 	fclose(to);
 	add_groups(l, text);
@@ -142,7 +142,7 @@ static void replace_profile(struct ct_profile **to, struct ct_profile **from)
 	*from = NULL;
 }
 
-/* Does the screen keep what it shows, although there is something newer? */
+/* Does the screen keep its contents although there is something newer? */
 static bool keeps(const struct ct_live *l, int mode)
 {
 	return l->paused && l->profiles[mode][0];
@@ -186,7 +186,7 @@ static void take_news(struct ct_live *l)
 	memcpy(l->watched, n.watched, sizeof(l->watched));
 	memcpy(l->started, n.started, sizeof(l->started));
 	l->ended |= n.ended;
-	/* What was said stays until the next window. */
+	/* A message stays until the next window. */
 	if (n.said || fresh) {
 		free(l->said);
 		l->said = n.said;
@@ -240,7 +240,7 @@ static void release_live(struct ct_live *l)
 	free(l->program);
 }
 
-/* Ends what was turned on, and this program as a signal asked for. */
+/* Turns off what was turned on, and ends this program as a signal asked for. */
 static int leave_live(struct ct_live *l)
 {
 	bool mine = false;
@@ -279,7 +279,7 @@ static bool ask_first(struct ct_live *l)
 	return true;
 }
 
-/* The mode that is on already, else the CPU time. */
+/* Returns the mode that is already on, else CPU time. */
 static int mode_that_is_on(const struct ct_live *l)
 {
 	for (int m = 0; m < CT_MODES; m++) {
@@ -327,7 +327,7 @@ int ct_live(int pid, double every, int first, const bool *modes, const char *con
 	return leave_live(&l);
 }
 
-/* cprof live: a running process on the screen, as top shows all processes. */
+/* ---- the verb: a running process on the screen, as top shows all processes ---- */
 
 static struct {
 	const char *every;

@@ -8,23 +8,22 @@
 
 /* live_table.c
  *
- * The functions of a window: your code, and all, as `cprof top` has them.
- */
+ * The functions of a window as rows: the user's code, and all functions, as in `cprof top`. */
 
 struct ct_live_row {
 	char *name;
-	int64_t self, total; /* SELF of your code: with the libraries that it calls */
+	int64_t self, total; /* SELF of the user's code includes the libraries that it calls */
 };
 
 struct ct_live_table {
 	struct ct_live_row *own, *all;
 	size_t own_count, all_count;
-	int64_t sum;	/* of all samples */
-	int64_t inside; /* of those with your code */
+	int64_t sum;	/* sum over all samples */
+	int64_t inside; /* sum over the samples with the user's code */
 	int64_t samples;
-	size_t type; /* of the profile */
+	size_t type; /* sample type of the profile */
 	const char *from_unit;
-	char unit[16]; /* for the rows */
+	char unit[16]; /* unit of the rows */
 };
 
 /* Makes *T from P, which must live as long. TYPE: a sample type of P. */
@@ -32,7 +31,7 @@ void ct_live_table_make(struct ct_live_table *t, struct ct_profile *p, size_t ty
 void ct_live_table_sort(struct ct_live_table *t, bool by_total);
 void ct_live_table_release(struct ct_live_table *t);
 
-/* Writes VALUE in the rows' unit, or in the one that fits it. */
+/* Writes VALUE in the rows' unit, or in the unit that suits it. */
 char *ct_live_table_value(const struct ct_live_table *t, char *to, int64_t value);
 char *ct_live_table_fitting(const struct ct_live_table *t, char *to, int64_t value);
 
@@ -42,10 +41,10 @@ char *ct_live_table_fitting(const struct ct_live_table *t, char *to, int64_t val
  */
 
 struct ct_live_frame {
-	const char *name;				/* of the profile */
-	int64_t value;					/* with its children */
-	bool own;					/* the program's own code */
-	struct ct_live_frame *parent, *children, *next; /* NEXT: by name */
+	const char *name;				/* name, in the profile's memory */
+	int64_t value;					/* value with its children */
+	bool own;					/* it is the program's own code */
+	struct ct_live_frame *parent, *children, *next; /* NEXT: the next sibling by name */
 };
 
 struct ct_live_tree {
@@ -69,46 +68,45 @@ void ct_live_tree_release(struct ct_live_tree *t);
 
 struct ct_live_watch;
 
-/* A mode that was turned on ends by itself so many seconds after the last window, if this program
- * is killed. It is longer than the longest time between two. */
+/* Seconds after the last window in which a mode that was turned on ends by itself if this program
+ * is killed. Longer than the longest time between two windows. */
 #define CT_LIVE_LEASE 90
 
-/* What arrived. The caller takes over everything. */
+/* News from the process. The caller owns all of it. */
 struct ct_live_news {
-	/* The last window of each mode that is watched, and of its companions. NULL: none. */
+	/* The last window of each watched mode and of its companions. NULL: none. */
 	struct ct_profile *profiles[CT_MODES], *companions[CT_MODES][CT_COMPANIONS];
-	struct ct_profile *threads;	  /* or NULL */
-	struct cp_control_message status; /* if HAS_STATUS */
+	struct ct_profile *threads;	  /* profile of the threads, or NULL */
+	struct cp_control_message status; /* valid if HAS_STATUS */
 	char *said;			  /* a message for the user, or NULL */
 	bool has_status;
 	bool ended; /* the process is gone */
-	/* Modes that are watched; those of them that were turned on for that. */
+	/* Modes that are watched, and those that were turned on for it. */
 	bool watched[CT_MODES], started[CT_MODES];
 };
 
-/* EVERY: seconds between two windows. SETTINGS: of modes that are turned on, or NULLs. */
+/* EVERY: seconds between two windows. SETTINGS: for modes that are turned on, or NULLs. */
 struct ct_live_watch *ct_live_watch_new(int pid, double every, const char *const *settings);
-/* Ends what was turned on. Returns false if the process doesn't answer within some seconds. */
+/* Turns off what was turned on. Returns false if the process doesn't answer within some seconds. */
 bool ct_live_watch_end(struct ct_live_watch *w);
 
-/* Readable when there are news. */
+/* Returns a descriptor that is readable when there are news. */
 int ct_live_watch_fd(const struct ct_live_watch *w);
-/* Returns false if there are none. */
+/* Gets the news. Returns false if there are none. */
 bool ct_live_watch_news(struct ct_live_watch *w, struct ct_live_news *news);
 
 /* Watches MODE from now on. */
 void ct_live_watch_mode(struct ct_live_watch *w, int mode);
-/* Do the news include the threads? */
+/* Sets whether the news include the threads. */
 void ct_live_watch_threads(struct ct_live_watch *w, bool wanted);
 void ct_live_watch_every(struct ct_live_watch *w, double every);
-/* The process is gone: nothing more is asked. */
+/* The process is gone, so nothing more is asked. */
 void ct_live_watch_gone(struct ct_live_watch *w);
 
 /* live.c
  *
- * The screen of `cprof live`: what it shows, and the parts that draw it and that obey keys.
- * Everything is called by the main thread.
- */
+ * The screen of `cprof live`: its contents, and the parts that draw it and react to keys. Called by
+ * the main thread only. */
 
 #define CT_LIVE_LEAST_EVERY 0.5
 #define CT_LIVE_MOST_EVERY 60
@@ -116,7 +114,7 @@ void ct_live_watch_gone(struct ct_live_watch *w);
 
 enum ct_live_view { CT_LIVE_TABLE, CT_LIVE_FLAME, CT_LIVE_THREADS };
 
-/* The names from the root of a tree to a frame, to be found again in another tree. */
+/* The names from the root of a tree to a frame, by which the frame is found in another tree. */
 struct ct_live_path {
 	char **names;
 	size_t count, room;
@@ -128,33 +126,34 @@ struct ct_live {
 	struct ct_live_watch *watch;
 	double every;
 
-	/* What is shown: a view of a mode (COMPANION 0), or of one of its companions (1, ...). */
+	/* The shown view of a mode (COMPANION 0) or of one of its companions (1, ...). */
 	enum ct_live_view view;
 	int mode, companion;
 	bool help, paused, by_total, ended;
 	char filter[CT_LIVE_FILTER];
-	bool typing;   /* the filter */
-	size_t scroll; /* lines of the body that are above the screen */
+	bool typing;   /* the user is typing the filter */
+	size_t scroll; /* number of lines of the body above the screen */
 
 	/* The last window of each mode and of its companions; NULL: none yet. */
 	struct ct_profile *profiles[CT_MODES][1 + CT_COMPANIONS];
-	/* The sample type that is shown, + 1; 0: the default. */
+	/* The shown sample type, + 1; 0: the default. */
 	size_t types[CT_MODES][1 + CT_COMPANIONS];
 	bool watched[CT_MODES], started[CT_MODES];
-	/* Made from the profile that is shown. */
+	/* Made from the shown profile. */
 	struct ct_live_table table;
 	struct ct_live_tree tree;
-	struct ct_live_frame *zoom, *chosen;	    /* of the tree; NULL: there is none */
-	struct ct_live_path zoom_path, chosen_path; /* the same, while there is none */
-	size_t flame_top; /* levels of the tree that are above the screen */
-	char **lines;	  /* of the threads */
+	struct ct_live_frame *zoom, *chosen;	    /* frames of the tree; NULL: none */
+	struct ct_live_path zoom_path, chosen_path; /* the same while there is no tree */
+	size_t flame_top; /* number of levels of the tree above the screen */
+	char **lines;	  /* lines of the threads */
 	size_t line_count, line_room;
 	struct ct_profile *threads;
 
-	/* What the process says of itself. */
+	/* The status of the process. */
 	struct cp_control_message status;
 	bool has_status;
-	double status_time, cpu; /* CPU: of one processor, between the last two; below 0: unknown */
+	double status_time, cpu; /* CPU: share of one processor between the last two statuses; below
+				    0: unknown */
 	unsigned long long cpu_ns;
 	char *said; /* a message, or NULL */
 };
@@ -166,24 +165,24 @@ struct ct_live {
 int ct_live(int pid, double every, int first, const bool *modes, const char *const *settings);
 /* The profile that is shown, or NULL. */
 struct ct_profile *ct_live_profile(const struct ct_live *l);
-/* Makes the table and the tree anew, because another profile or type is shown. */
+/* Makes the table and the tree anew for another profile or type. */
 void ct_live_rebuild(struct ct_live *l);
 /* Makes the lines of the threads anew. */
 void ct_live_rebuild_lines(struct ct_live *l);
-/* Does TEXT have what the filter says, in any case of letters? */
+/* Does TEXT match the filter, in any case of letters? */
 bool ct_live_matches(const struct ct_live *l, const char *text);
 
 /* ---- live_keys.c ---- */
 
-/* Obeys KEY. Returns false if the user wants to leave. */
+/* Handles KEY. Returns false if the user wants to leave. */
 bool ct_live_keys(struct ct_live *l, int key);
 
 /* ---- live_draw.c ---- */
 
 void ct_live_draw(struct ct_live *l);
-/* Rows between the lines at the top and the line at the bottom. */
+/* Number of rows between the lines at the top and the line at the bottom. */
 int ct_live_draw_body_rows(void);
-#define CT_LIVE_BODY 3 /* its first row */
+#define CT_LIVE_BODY 3 /* first row of the body */
 
 /* ---- live_body.c: the table and the threads ---- */
 
@@ -192,9 +191,9 @@ void ct_live_body(struct ct_live *l);
 /* ---- live_flame.c ---- */
 
 void ct_live_flame(struct ct_live *l);
-/* Returns false if KEY is none of the flame graph's. */
+/* Handles KEY. Returns false if the key isn't one of the flame graph's. */
 bool ct_live_flame_key(struct ct_live *l, int key);
-/* To be dropped. */
+/* Returns the path of a frame, to be dropped by the caller. */
 struct ct_live_path ct_live_flame_path(const struct ct_live_frame *frame);
 void ct_live_flame_drop(struct ct_live_path *path);
 /* Returns the frame of TREE to which PATH leads, as far as it is there, and drops PATH. If the tree
@@ -269,16 +268,15 @@ extern struct ct_curses ct_curses;
  * thread.
  */
 
-/* How text looks. Where there are no colours, attributes take their place. */
+/* How text looks. Without colours, attributes replace them. */
 enum ct_live_look {
 	CT_LOOK_PLAIN,
 	CT_LOOK_BOLD,
 	CT_LOOK_DIM,
-	CT_LOOK_HEAD, /* the first and the last line */
+	CT_LOOK_HEAD, /* the first and last line of the screen */
 	CT_LOOK_WARN,
 	CT_LOOK_BAR,
-	/* Frames of a flame graph: the program's own code, and other code. Neighbours have
-	 * different ones. */
+	/* Frames of a flame graph: the program's own code, and other code. Neighbours differ. */
 	CT_LOOK_OWN,
 	CT_LOOK_OWN2,
 	CT_LOOK_OTHER,
@@ -290,11 +288,12 @@ enum ct_live_look {
 enum ct_live_event {
 	CT_EVENT_KEYS,	 /* there may be keys */
 	CT_EVENT_NEWS,	 /* one of the descriptors is readable */
-	CT_EVENT_REDRAW, /* another size, or the terminal is ours again */
+	CT_EVENT_REDRAW, /* the size changed, or the terminal is this program's again */
 	CT_EVENT_END,	 /* a signal asks us to end */
 };
 
-/* Makes the terminal ours. Returns NULL, or why that can't be, and what to do, to be freed. */
+/* Takes the terminal. Returns NULL, or a text, to be freed, that says why that is impossible and
+ * what to do. */
 char *ct_live_screen_open(void);
 /* Gives the terminal back. May be called twice. */
 void ct_live_screen_close(void);
@@ -310,19 +309,19 @@ bool ct_live_screen_has_blocks(void);
 bool ct_live_screen_has_colours(void);
 
 void ct_live_screen_begin(void);
-/* Puts TEXT there, cut to COLUMNS; control characters become "?". Returns the columns that it
- * takes. */
+/* Puts TEXT at ROW and COLUMN, cut to COLUMNS; control characters become "?". Returns the columns
+ * that it takes. */
 int ct_live_screen_put(int row, int column, int columns, enum ct_live_look look, const char *text);
 /* The same, and fills the rest of COLUMNS with spaces. */
 void ct_live_screen_fill(int row, int column, int columns, enum ct_live_look look,
 			 const char *text);
 void ct_live_screen_end(void);
-/* The next picture is drawn on an empty screen. */
+/* Draws the next picture on an empty screen. */
 void ct_live_screen_redraw(void);
 
-/* Waits for something to happen, also at the descriptors A and B (-1: none). */
+/* Waits for an event, also at the descriptors A and B (-1: none). */
 enum ct_live_event ct_live_screen_wait(int a, int b);
-/* The next key, a byte or CT_KEY_*; below 0: there is none. */
+/* Returns the next key, a byte or CT_KEY_*; below 0: none. */
 int ct_live_screen_key(void);
 
 #endif

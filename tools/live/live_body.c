@@ -5,10 +5,10 @@
 
 #include "live/live.h"
 
-/* Rows of your code. */
+/* Most rows of the user's code. */
 #define MOST_OWN 10
 #define LEAST_OWN 3
-/* The figures of a row, and its bar. */
+/* Columns of a row's figures and of its bar. */
 #define FIGURES 35
 #define BAR 10
 #define WIDE_BAR 20
@@ -17,8 +17,8 @@
 /* ---- lines ---- */
 
 struct line {
-	char *heading;		       /* or NULL */
-	const struct ct_live_row *row; /* or NULL */
+	char *heading;		       /* heading of the line, or NULL */
+	const struct ct_live_row *row; /* row of the line, or NULL */
 };
 
 struct lines {
@@ -105,7 +105,7 @@ static void put_row(const struct ct_live *l, int row, const struct ct_live_row *
 	free(figures);
 }
 
-/* Returns the first line to be shown; takes back what was scrolled too far. */
+/* Returns the first line to show. Corrects a scroll that went too far. */
 static size_t first_line(struct ct_live *l, size_t count)
 {
 	size_t rows = (size_t)ct_live_draw_body_rows(), most = count > rows ? count - rows : 0;
@@ -162,7 +162,7 @@ static void draw_threads(struct ct_live *l)
 	for (int i = 0; i < rows && first + (size_t)i < l->line_count; i++) {
 		const char *text = l->lines[first + (size_t)i];
 
-		/* A stack's lines are indented by eight. */
+		/* The lines of a stack are indented by eight. */
 		ct_live_screen_put(CT_LIVE_BODY + i, 0, columns,
 				   strncmp(text, "        ", 8) ? CT_LOOK_BOLD : CT_LOOK_PLAIN,
 				   text);

@@ -12,7 +12,7 @@
 
 #include "live/live.h"
 
-/* A share of less CPU time than this says nothing. */
+/* With less CPU time than this, a share is meaningless. */
 #define ENOUGH_CPU_NS 100000000u
 
 int ct_live_draw_body_rows(void)
@@ -33,7 +33,7 @@ static unsigned long long number_of_mode(const struct ct_live *l, const char *mo
 	return n;
 }
 
-/* "cpu (heap)": in parentheses those that this screen has turned on. */
+/* Returns "cpu (heap)": modes that this screen has turned on are in parentheses. */
 static char *modes_text(const struct ct_live *l)
 {
 	char *text = ct_memory_strdup("");
@@ -98,7 +98,7 @@ static char *cost_text(const struct ct_live *l)
 	return ct_memory_printf("%.2f%%", 100.0 * (double)own / (double)(all - own));
 }
 
-/* "lock delay", but not "cpu cpu". */
+/* Returns "lock delay", but not "cpu cpu". */
 static char *what_text(const struct ct_live *l, const struct ct_profile *p)
 {
 	const struct ct_control_mode *m = &ct_control_modes[l->mode];

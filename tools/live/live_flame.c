@@ -92,7 +92,7 @@ static void put_frame(const struct picture *p, const struct ct_live_frame *f, in
 	free(name);
 }
 
-/* Draws the children of F, which begins at column FROM, and theirs. LEVEL is that of the children.
+/* Draws the children of F from column FROM on, and their children. LEVEL is that of the children.
  */
 static void put_children(const struct picture *p, const struct ct_live_frame *f, double from,
 			 long level)
@@ -117,7 +117,7 @@ static void put_children(const struct picture *p, const struct ct_live_frame *f,
 	}
 }
 
-/* The frame that is chosen must be on the screen. */
+/* Scrolls so that the chosen frame is on the screen. */
 static void scroll_to(struct ct_live *l, int rows)
 {
 	size_t level = level_of(l->chosen);
@@ -128,7 +128,7 @@ static void scroll_to(struct ct_live *l, int rows)
 		l->flame_top = level - (size_t)rows + 1;
 }
 
-/* The callers of the frame that fills the width, and that frame. */
+/* Draws the callers of the frame that fills the width, and that frame. */
 static void put_callers(const struct picture *p)
 {
 	const struct ct_live_frame *f = p->l->zoom;
@@ -221,7 +221,7 @@ bool ct_live_flame_key(struct ct_live *l, int key)
 	}
 	if (f)
 		l->chosen = f;
-	/* A caller above the frame that fills the width. */
+	/* It is a caller above the frame that fills the width. */
 	if (!is_below(l->chosen, l->zoom))
 		l->zoom = l->chosen;
 	return true;

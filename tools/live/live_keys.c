@@ -18,7 +18,7 @@ static void show_view(struct ct_live *l, enum ct_live_view view)
 	ct_live_watch_threads(l->watch, view == CT_LIVE_THREADS);
 }
 
-/* The companion after the one that is shown, of those in which something is; 0: the mode. */
+/* Returns the next companion that has samples; 0: the mode. */
 static int next_companion(const struct ct_live *l)
 {
 	for (int i = l->companion + 1; i <= CT_COMPANIONS; i++)
@@ -27,7 +27,7 @@ static int next_companion(const struct ct_live *l)
 	return 0;
 }
 
-/* The key of the mode that is shown goes to its companions and back. */
+/* Shows MODE; if it is shown already, its next companion. */
 static void show_mode(struct ct_live *l, int mode)
 {
 	bool same = l->mode == mode && l->view != CT_LIVE_THREADS && l->watched[mode];
@@ -113,7 +113,7 @@ static bool scroll(struct ct_live *l, int key)
 {
 	size_t page = (size_t)ct_live_draw_body_rows();
 
-	/* Drawing takes back what is too much. */
+	/* Drawing corrects a scroll that goes too far. */
 	switch (key) {
 	case CT_KEY_DOWN:
 	case 'j': l->scroll++; return true;
@@ -153,7 +153,7 @@ bool ct_live_keys(struct ct_live *l, int key)
 	}
 	if (key == 'q' || key == 'Q')
 		return false;
-	if (l->help) { /* any key leaves it, and does nothing else */
+	if (l->help) { /* any key only closes the help */
 		l->help = false;
 		return true;
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The terminal; see live.h.
+/* The terminal, by ncurses; see live.h.
  *
- * Signals are blocked except while we wait, so what they ask for is done between two pictures.
- */
+ * Signals are blocked except while we wait, so what they ask for is done between two pictures. */
 #include "live/live.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@
 static struct ct_curses_window *window;
 static bool ours, utf8, colours;
 static int rows = 24, columns_of_screen = 80;
-static sigset_t waiting; /* the mask while we wait */
+static sigset_t waiting; /* signal mask during a wait */
 static volatile sig_atomic_t resized, stopped, continued, end_signal;
 
 static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH };
@@ -47,7 +46,7 @@ static void handle_signal(int sig)
 	sigaction(sig, &a, NULL);
 }
 
-/* Before newterm, which sets handlers of its own for signals that have none. */
+/* Called before newterm, which sets handlers of its own for signals without one. */
 static void set_signals(void)
 {
 	sigset_t set;
@@ -72,7 +71,7 @@ void ct_live_screen_obey_signal(void)
 	sigprocmask(SIG_SETMASK, &waiting, NULL);
 }
 
-/* Loads ncurses. */
+/* ---- ncurses ---- */
 
 struct ct_curses ct_curses;
 
@@ -84,8 +83,8 @@ struct ct_curses ct_curses;
 /* Fills ct_curses. Returns false if the library is not there. */
 static bool live_curses_load(void)
 {
-	/* Some are in libtinfo, where that is a library of its own: ncursesw needs it, so dlsym
-	 * finds them. */
+	/* Some functions are in libtinfo, if that is a library of its own. ncursesw needs it, so
+	 * dlsym finds them. */
 	const struct ct_library_function functions[] = {
 		FUNCTION(newterm),	FUNCTION(newwin),      FUNCTION(cbreak),
 		FUNCTION(noecho),	FUNCTION(nonl),	       FUNCTION(curs_set),
@@ -102,7 +101,7 @@ static bool live_curses_load(void)
 			       sizeof(functions) / sizeof(*functions));
 }
 
-/* Ctrl-Z: the shell has the terminal meanwhile. */
+/* For Ctrl-Z: gives the terminal to the shell meanwhile. */
 static void stop_screen(void)
 {
 	sigset_t set;
@@ -120,10 +119,10 @@ static void stop_screen(void)
 
 /* ---- begin and end ---- */
 
-/* With colours, and without. */
+/* The colours of each look, and the attributes without colours. */
 static const struct {
-	short text, background;	      /* of 8 colours; -1: the terminal's own */
-	short text256, background256; /* of 256 colours */
+	short text, background;	      /* among 8 colours; -1: the terminal's own */
+	short text256, background256; /* among 256 colours */
 	unsigned attributes, without;
 } looks[CT_LOOKS] = {
 	[CT_LOOK_PLAIN] = { -1, -1, -1, -1, 0, 0 },
@@ -275,7 +274,7 @@ static int take_character(const char **text, char *to, size_t *bytes)
 	if (!utf8 && (unsigned char)**text < 0x80)
 		c = (unsigned char)**text;
 	else if (!utf8) {
-		/* One "?" for all bytes of a character. */
+		/* One "?" replaces all bytes of a character. */
 		while (((unsigned char)(*text)[n] & 0xc0) == 0x80)
 			n++;
 		c = 0;

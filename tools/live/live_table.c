@@ -25,7 +25,7 @@ static void add_own(struct ct_live_table *t, const struct ct_report *r)
 {
 	struct ct_own_table own;
 
-	/* The expression was checked at the start. */
+	/* The expression was valid at the start. */
 	if (ct_own_table_make(&own, r))
 		return;
 	t->own = ct_memory_alloc((own.count + 1) * sizeof(*t->own));
@@ -38,7 +38,7 @@ static void add_own(struct ct_live_table *t, const struct ct_report *r)
 	ct_own_table_release(&own);
 }
 
-/* The unit in which a twentieth of the whole is at least 1. */
+/* Chooses the unit in which a twentieth of the whole is at least 1. */
 static void choose_unit(struct ct_live_table *t)
 {
 	const char *unit;
@@ -47,7 +47,7 @@ static void choose_unit(struct ct_live_table *t)
 	snprintf(t->unit, sizeof(t->unit), "%s", *unit ? unit : t->from_unit);
 }
 
-/* The number of samples is the sum of the first type, if that counts. */
+/* Returns the number of samples: the sum of the first type, if that type counts. */
 static int64_t count_samples(const struct ct_profile *p)
 {
 	int64_t n = 0;
@@ -129,7 +129,7 @@ char *ct_live_table_value(const struct ct_live_table *t, char *to, int64_t value
 
 	if (!value)
 		return strcpy(to, "0");
-	/* Three digits: a window of some hundred samples knows no more. */
+	/* Three digits, because a window of some hundred samples isn't more exact. */
 	snprintf(to, CT_NUMBER_ROOM, "%.*f%s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit);
 	return to;
 }

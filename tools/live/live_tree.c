@@ -30,7 +30,7 @@ static const char *name_of(const struct ct_profile *p, const struct ct_location 
 	return slash && slash[1] ? slash + 1 : module;
 }
 
-/* The child of FRAME called NAME, made if it is new. */
+/* Returns the child of FRAME called NAME; makes it if it is new. */
 static struct ct_live_frame *child(struct ct_live_tree *t, struct ct_live_frame *frame,
 				   const char *name, bool own)
 {

@@ -12,7 +12,7 @@
 
 #include "verbs/verbs.h"
 
-/* A process that doesn't answer is waited for so long at the end. */
+/* Seconds to wait at the end for a process that doesn't answer. */
 #define PATIENCE_SECONDS 3
 
 struct ct_live_watch {
@@ -23,16 +23,16 @@ struct ct_live_watch {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* on the monotonic clock */
 
-	/* Under the lock: what is wanted, and what is new. */
+	/* Under the lock: the wishes, and the news. */
 	double every;
 	bool wanted[CT_MODES], threads, gone, quit, done;
-	bool hurry; /* something else is wanted than before */
+	bool hurry; /* the wishes have changed */
 	struct ct_live_news news;
 	bool has_news;
 
-	/* The thread's own. */
+	/* Used by the thread only. */
 	struct ct_window *windows[CT_MODES];
-	double taken[CT_MODES]; /* the time of the last take */
+	double taken[CT_MODES]; /* time of the last take */
 };
 
 static double watch_now(void)
@@ -71,7 +71,7 @@ static void replace_profile(struct ct_profile **to, struct ct_profile *with)
 	*to = with;
 }
 
-/* Ends with ring(). */
+/* Returns the news to be filled in. The caller ends with ring(). */
 static struct ct_live_news *tell_news(struct ct_live_watch *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -118,7 +118,7 @@ static bool open_window(struct ct_live_watch *w, int mode)
 	return false;
 }
 
-/* Another one turned the mode off; or this program was stopped for longer than the mode's lease. */
+/* Somebody else turned the mode off, or this program was stopped for longer than its lease. */
 static void was_turned_off(struct ct_live_watch *w, int mode)
 {
 	const char *name = ct_control_modes[mode].name;
@@ -256,7 +256,7 @@ static void look_at_process(struct ct_live_watch *w)
 		ask_status(w);
 }
 
-/* Sleeps until WHEN or until something else is wanted. Returns false at the end. */
+/* Sleeps until WHEN or until the wishes change. Returns false at the end. */
 static bool rest(struct ct_live_watch *w, double when, bool *changed)
 {
 	const struct timespec t = time_of(when);
@@ -291,7 +291,7 @@ static void *watch_process(void *arg)
 	open_wanted(w);
 	ask_status(w);
 	while (rest(w, last + every(w), &changed)) {
-		/* The first window of a mode is as long as the others. */
+		/* The first window of a mode is as long as the later ones. */
 		if (open_wanted(w))
 			last = watch_now();
 		if (changed && wants(w, &w->threads))

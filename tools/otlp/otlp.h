@@ -28,7 +28,7 @@ struct ct_otlp_attribute {
 
 struct ct_otlp {
 	const struct ct_profile *profile;
-	/* What the samples are of: service.name, process.pid, host.name ... Keys are unique. */
+	/* Attributes of the process: service.name, process.pid, host.name ... Keys are unique. */
 	const struct ct_otlp_attribute *resource;
 	size_t resource_count;
 	uint64_t types; /* bit I: sample type I is written; 0: all are */
@@ -85,7 +85,7 @@ enum {
  */
 
 struct ct_otlp_out {
-	FILE *to; /* NULL: only count */
+	FILE *to; /* NULL: only count the bytes */
 	uint64_t bytes;
 	int error;
 	uint8_t *message; /* one packed message */
@@ -115,7 +115,7 @@ struct ct_otlp_entry {
 	bool list;
 };
 
-/* TEXT is 0 for another kind. */
+/* TEXT is 0 for a number or a bool. */
 struct ct_otlp_value {
 	uint32_t text; /* string of VALUE_TEXTS + 1 */
 	bool truth;    /* NUMBER is a bool */
@@ -127,19 +127,19 @@ struct ct_otlp_link {
 };
 
 struct ct_otlp_set {
-	uint32_t first, count; /* of set_attributes */
+	uint32_t first, count; /* range in set_attributes */
 	uint32_t link;
 };
 
 struct ct_otlp_rows {
 	const struct ct_profile *p;
-	struct ct_profile *texts;	/* its strings are the string table */
-	struct ct_profile *value_texts; /* its strings are those that attributes have as value */
+	struct ct_profile *texts;	/* a profile whose strings are the string table */
+	struct ct_profile *value_texts; /* a profile whose strings are values of attributes */
 
 	struct ct_otlp_row *rows;
-	int64_t *values; /* type_count for each row */
+	int64_t *values; /* type_count values per row */
 	size_t row_count, row_room;
-	uint32_t *stack_sample; /* by stack - 1: a sample that has it */
+	uint32_t *stack_sample; /* by stack - 1: a sample that has the stack */
 	size_t stack_count, stack_room;
 
 	struct ct_otlp_entry *entries; /* by attribute - 1 */
@@ -179,13 +179,14 @@ struct ct_otlp_tables {
 	struct ct_otlp_rows *rows;
 	/* By the profile's index: the number in the message's table, 0 = not in it. */
 	uint32_t *location_at, *function_at, *mapping_at;
-	/* By number - 1: the profile's index. */
+	/* By number - 1: the index in the profile. */
 	uint32_t *locations, *functions, *mappings;
 	size_t location_count, function_count, mapping_count;
-	uint32_t **location_attributes, **mapping_attributes; /* 0 ends them; may be NULL */
+	uint32_t **location_attributes,
+		**mapping_attributes; /* each list ends with 0, and may be NULL */
 };
 
-/* Chooses and numbers all that the rows need, and adds their texts and attributes to ROWS. */
+/* Chooses and numbers what the rows need, and adds its texts and attributes to ROWS. */
 void ct_otlp_tables_init(struct ct_otlp_tables *t, struct ct_otlp_rows *rows);
 void ct_otlp_tables_release(struct ct_otlp_tables *t);
 /* Writes the fields of a ProfilesDictionary. Nothing may be added to the rows' texts after the

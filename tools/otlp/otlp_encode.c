@@ -83,7 +83,7 @@ static void take_header(struct encoder *e)
 	free(comments);
 }
 
-/* See otlp.h. */
+/* ---- fields, written or counted ---- */
 
 static void put_data(struct ct_otlp_out *o, const void *data, size_t n)
 {
@@ -103,14 +103,14 @@ static void put_varint(struct ct_otlp_out *o, uint64_t v)
 	put_data(o, bytes, n);
 }
 
-/* The head of a message of SIZE bytes, which the caller writes. */
+/* Writes the head of a message of SIZE bytes; the caller writes the message. */
 static void otlp_out_head(struct ct_otlp_out *o, unsigned field, uint64_t size)
 {
 	put_varint(o, field << 3 | 2);
 	put_varint(o, size);
 }
 
-/* Returns how many bytes such a head and the message have. */
+/* Returns the bytes of such a head and its message. */
 static uint64_t otlp_out_whole(uint64_t size)
 {
 	struct ct_otlp_out o = { 0 };
@@ -145,7 +145,7 @@ void ct_otlp_encode_message(struct ct_otlp_out *o, unsigned field, const Protobu
 	put_packed(o, m, n);
 }
 
-/* The fields of M, without its own field number and size. */
+/* Writes the fields of M, without M's own field number and size. */
 static void otlp_out_fields(struct ct_otlp_out *o, const ProtobufCMessage *m)
 {
 	put_packed(o, m, protobuf_c_message_get_packed_size(m));
@@ -254,7 +254,7 @@ static void write_scope(const struct encoder *e, struct ct_otlp_out *o)
 	ct_otlp_encode_message(o, OTLP_SCOPE, &m.base);
 }
 
-/* Everything before the Profiles of a ScopeProfiles or ResourceProfiles is written by HEAD. */
+/* HEAD writes everything of a ScopeProfiles or ResourceProfiles before its Profiles. */
 static uint64_t size_of(const struct encoder *e,
 			void (*head)(const struct encoder *e, struct ct_otlp_out *o))
 {

@@ -41,7 +41,7 @@ static const char *resource(const struct ct_profile *p, const char *key)
 	return is && *is == '=' && is[1] ? is + 1 : NULL;
 }
 
-/* The comment "libcprof 1.0, mode cpu, pid 123, Linux ...". */
+/* Returns the pid in the comment "libcprof 1.0, mode cpu, pid 123, Linux ...". */
 static int64_t process_id(const struct ct_profile *p)
 {
 	const char *text = comment(p, "libcprof ", ""), *pid;

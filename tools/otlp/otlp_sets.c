@@ -18,14 +18,14 @@ static const struct pair keys[] = {
 	{ NULL, NULL },
 };
 
-/* UCUM's */
+/* pprof's units as UCUM writes them */
 static const struct pair units[] = {
 	{ "bytes", "By" },	  { "nanoseconds", "ns" }, { "microseconds", "us" },
 	{ "milliseconds", "ms" }, { "seconds", "s" },	   { "count", "1" },
 	{ NULL, NULL },
 };
 
-/* Returns the name that OTLP's conventions have for NAME, or NAME. */
+/* Returns the name of NAME in OTLP's conventions, or NAME. */
 static const char *theirs(const struct pair *p, const char *name)
 {
 	for (; p->ours; p++)
@@ -110,7 +110,7 @@ static bool is_of_link(const struct ct_profile *p, const struct ct_label *l)
 	       !strcmp(ct_text(p, l->key), CT_OTLP_SPAN_LABEL);
 }
 
-/* A file may have a string twice. */
+/* Compares keys as texts, because a file may contain a string twice. */
 static bool same_key(const struct ct_profile *p, const struct ct_label *a, const struct ct_label *b)
 {
 	return a->key == b->key || !strcmp(ct_text(p, a->key), ct_text(p, b->key));
@@ -124,7 +124,7 @@ static bool is_first(const struct ct_profile *p, const struct ct_label_set *set,
 	return true;
 }
 
-/* The attribute of label WHICH and of all later ones that have its key. */
+/* Adds the attribute of label WHICH and of all later labels with the same key. */
 static uint32_t take_label(struct ct_otlp_rows *r, const struct ct_label_set *set, uint32_t which)
 {
 	const struct ct_label *l = &r->p->labels[set->first + which];

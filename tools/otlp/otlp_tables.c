@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See otlp.h. Entry 0 of each table is empty, as the format asks. */
+/* Chooses and writes the tables of the dictionary; see otlp.h. Entry 0 of each table is empty, as
+ * the format asks. */
 #include "otlp/otlp.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "otlp/otlp.pb-c.h"
 
-#define MAPPING_ATTRIBUTES 6 /* and the 0 at the end */
+#define MAPPING_ATTRIBUTES 6 /* and the 0 that ends them */
 
 static int32_t text_index(const struct ct_otlp_tables *t, uint32_t string)
 {
@@ -80,7 +81,7 @@ static void mark_locations(struct ct_otlp_tables *t, bool *used)
 	}
 }
 
-/* The profile's order stays: its first mapping is the program. */
+/* Takes all in the profile's order, because its first mapping is the program. */
 static void take_all(struct ct_otlp_tables *t)
 {
 	const struct ct_profile *p = t->rows->p;

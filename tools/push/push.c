@@ -27,7 +27,7 @@ static void on_signal(int sig)
 	errno = saved;
 }
 
-/* A handler that does nothing, unlike SIG_IGN, is not inherited by a command. */
+/* Does nothing. Unlike SIG_IGN, such a handler is not inherited by a command. */
 static void nothing(int sig)
 {
 	(void)sig;
@@ -49,7 +49,7 @@ int ct_push_begin(struct ct_push *p, const struct ct_push_how *how, bool catch)
 {
 	char *why;
 
-	if (catch) /* without it a command is executed */
+	if (catch) /* without CATCH a command will be executed */
 		ct_control_raise_descriptors();
 	*p = (struct ct_push){ .how = how, .end = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	end_fd = p->end;
@@ -78,7 +78,7 @@ int ct_push_end(struct ct_push *p)
 	size_t ended = ct_push_follow_lost(p->follow);
 	struct ct_push_counts c;
 
-	/* Modes that were turned on for us go off before the rest is sent. */
+	/* Turn off the modes that were turned on for us, then send the rest. */
 	ct_push_follow_free(p->follow);
 	ct_push_queue_close(p->queue, p->how->flush, &c);
 	close(p->end);
@@ -120,7 +120,7 @@ void ct_push_loop(struct ct_push *p, bool (*look)(struct ct_push *p, void *arg),
 		if (now < next)
 			continue;
 		ct_push_follow_take(p->follow);
-		/* A receiver's clock ticks on: a late window doesn't make the next one late. */
+		/* Windows begin at fixed times, so a late window doesn't delay the next one. */
 		next += every;
 		if (next < ct_push_send_now())
 			next = ct_push_send_now() + every;

@@ -15,8 +15,8 @@
  */
 
 struct ct_push_labels_how {
-	const char *name;	   /* service_name; NULL: the process's own */
-	const struct ct_list *own; /* "key=value"; without a value the label is left out */
+	const char *name;	   /* service_name; NULL: the name of the process */
+	const struct ct_list *own; /* "key=value"; without a value the label is removed */
 };
 
 /* Returns lines "key=value\n" for process PID, to be freed. PROGRAM is the service's name if
@@ -26,21 +26,20 @@ char *ct_push_labels_of(int pid, const char *program, int ended,
 			const struct ct_push_labels_how *how);
 /* Is TEXT "key=value", with a key that receivers take? */
 bool ct_push_labels_is_good(const char *text);
-/* Returns the value of variable NAME of process PID at its start, to be freed; NULL: not set, or
- * not to be read. */
+/* Returns the value that variable NAME of process PID had at its start, to be freed; NULL: not set,
+ * or unreadable. */
 char *ct_push_labels_variable(int pid, const char *name);
 
 /* push_item.c
  *
- * One profile on its way to a receiver: gzipped pprof with what the receiver must know of it. Made
- * by push_series.c, kept by push_queue.c and push_spool.c, sent by push_request.c.
- */
+ * One profile on its way to a receiver: gzipped pprof and what the receiver must know of it. Made
+ * by push_series.c, kept by push_queue.c and push_spool.c, sent by push_request.c. */
 
 struct ct_push_item {
-	char *series;	  /* the receiver's name of what was measured: "process_cpu" */
-	char *labels;	  /* of the process: lines "key=value\n" */
-	int64_t from_ns;  /* UTC */
-	int64_t until_ns; /* UTC */
+	char *series;	  /* the receiver's name for the measured quantity: "process_cpu" */
+	char *labels;	  /* labels of the process as lines "key=value\n" */
+	int64_t from_ns;  /* begin, UTC */
+	int64_t until_ns; /* end, UTC */
 	size_t samples;
 	char *data; /* gzipped pprof */
 	size_t size;
@@ -68,7 +67,7 @@ struct ct_push_item *ct_push_item_load(FILE *from);
 /* Calls SEE for each label. */
 void ct_push_item_each_label(const struct ct_push_item *item,
 			     void (*see)(const char *key, const char *value, void *arg), void *arg);
-/* Returns the value of label KEY, to be freed; NULL: there is none. */
+/* Returns the value of label KEY, to be freed; NULL: no such label. */
 char *ct_push_item_label(const struct ct_push_item *item, const char *key);
 
 /* push_target.c
@@ -87,11 +86,11 @@ enum ct_push_kind {
 
 struct ct_push_target {
 	enum ct_push_kind kind;
-	char *url;			  /* of requests; of a directory its path */
-	bool is_clear_text;		  /* http, and not to this machine */
-	size_t samples_max, unpacked_max; /* of one profile; 0: no limit is known */
+	char *url;			  /* URL of requests; for a directory its path */
+	bool is_clear_text;		  /* http, but not to this machine */
+	size_t samples_max, unpacked_max; /* limits of one profile; 0: unknown */
 	unsigned batch;			  /* most profiles in one request */
-	long depth_max;			  /* frames of a stack; 0: no limit is known */
+	long depth_max;			  /* most frames of a stack; 0: unknown */
 };
 
 /* Reads TEXT ("http://host:4040", "dir:/path") and TO, the protocol's name, or NULL: what the path
@@ -104,9 +103,8 @@ const char *ct_push_target_protocol(const struct ct_push_target *t);
 
 /* push_send.c
  *
- * Sends profiles, once: over HTTP by libcurl, or to a directory. What is to be done about a failure
- * is decided by push_queue.c, which calls this from its thread.
- */
+ * Makes one attempt to send profiles: over HTTP by libcurl, or to a directory. push_queue.c calls
+ * this from its thread, and decides what to do about a failure. */
 
 struct ct_push_credentials {
 	/* Files with one line: "user:password", a bearer token, a tenant's name; the certificates
@@ -117,15 +115,15 @@ struct ct_push_credentials {
 
 enum ct_push_outcome {
 	CT_PUSH_SENT,
-	CT_PUSH_LATER,	 /* no answer, or one that asks for patience */
-	CT_PUSH_HELD,	 /* somebody must change something first: a credential, an address */
-	CT_PUSH_TOO_BIG, /* fewer samples may be accepted */
-	CT_PUSH_REFUSED, /* these profiles will never be accepted */
+	CT_PUSH_LATER,	 /* no answer, or one that asks to try later */
+	CT_PUSH_HELD,	 /* the user must change something first: a credential, an address */
+	CT_PUSH_TOO_BIG, /* the receiver may accept fewer samples */
+	CT_PUSH_REFUSED, /* the receiver will never accept these profiles */
 };
 
 struct ct_push_reply {
 	enum ct_push_outcome outcome;
-	double after;	/* seconds that the receiver asks to wait; 0: it doesn't say */
+	double after;	/* seconds that the receiver asks to wait; 0: none given */
 	char text[400]; /* what went wrong, for the user */
 };
 
@@ -138,11 +136,11 @@ struct ct_push_sender *ct_push_send_open(const struct ct_push_target *target,
 					 char **why);
 void ct_push_send(struct ct_push_sender *s, struct ct_push_item *const *items, size_t count,
 		  struct ct_push_reply *reply);
-/* A request that is under way is given up SECONDS from now. From any thread. */
+/* Gives up a request that is under way SECONDS from now. From any thread. */
 void ct_push_send_until(struct ct_push_sender *s, double seconds);
 void ct_push_send_close(struct ct_push_sender *s);
 
-/* Seconds of the monotonic clock. */
+/* Returns the monotonic clock in seconds. */
 double ct_push_send_now(void);
 
 /* push_spool.c
@@ -163,13 +161,13 @@ void ct_push_spool_close(struct ct_push_spool *s);
 /* Keeps ITEM, which the caller still owns. Adds to *LOST how many old ones had to go for it.
  * Returns 0 or a negative errno. */
 int ct_push_spool_add(struct ct_push_spool *s, const struct ct_push_item *item, size_t *lost);
-/* How many there are. */
+/* Returns the number of items. */
 size_t ct_push_spool_count(const struct ct_push_spool *s);
-/* Loads number I, the oldest being 0. Returns NULL if it can't be read. */
+/* Loads item I; 0 is the oldest. Returns NULL if it can't be read. */
 struct ct_push_item *ct_push_spool_load(const struct ct_push_spool *s, size_t i);
-/* Removes the COUNT oldest. */
+/* Removes the COUNT oldest items. */
 void ct_push_spool_remove(struct ct_push_spool *s, size_t count);
-/* Removes those that are too old. Returns how many. */
+/* Removes the items that are too old. Returns how many. */
 size_t ct_push_spool_expire(struct ct_push_spool *s);
 
 /* push_queue.c
@@ -182,9 +180,9 @@ struct ct_push_queue_how {
 	const struct ct_push_target *target;
 	const struct ct_push_credentials *credentials;
 	const char *spool;   /* directory; NULL: the default; "none": profiles are kept in memory */
-	uint64_t size;	     /* most bytes kept */
-	double seconds;	     /* greatest age */
-	bool verbose, quiet; /* QUIET: only losses are said, at the end */
+	uint64_t size;	     /* most bytes to keep */
+	double seconds;	     /* greatest age to keep */
+	bool verbose, quiet; /* QUIET: only losses are reported, at the end */
 };
 
 struct ct_push_counts {
@@ -195,26 +193,25 @@ struct ct_push_counts {
 
 struct ct_push_queue;
 
-/* Returns NULL with *WHY, a message that the caller frees. HOW must live on. */
+/* Returns NULL with *WHY, a message that the caller frees. HOW must stay valid. */
 struct ct_push_queue *ct_push_queue_open(const struct ct_push_queue_how *how, char **why);
 /* Takes over ITEM; NULL is fine. */
 void ct_push_queue_add(struct ct_push_queue *q, struct ct_push_item *item);
-/* Sends what there is, for SECONDS at most, and ends. What is left goes to the spool. */
+/* Sends for SECONDS at most, and ends. The rest goes to the spool. */
 void ct_push_queue_close(struct ct_push_queue *q, double seconds, struct ct_push_counts *counts);
 
 /* push_series.c
  *
- * From a window's profile to what receivers expect: one profile for each series, with the names
- * that a person looks for there. Called by push_follow.c.
- */
+ * Turns a window's profile into what receivers expect: one profile per series, with the names that
+ * people look for there. Called by push_follow.c. */
 
 /* A heap's profile becomes two: allocations of the window, and memory in use at its end. */
 #define CT_PUSH_SERIES_MAX 2
 
 struct ct_push_series_how {
 	const struct ct_push_target *target;
-	const char *keys; /* globs, separated by commas: labels of samples that are kept; NULL: none
-			     for a receiver, all in a directory */
+	const char *keys; /* globs, separated by commas, of the labels of samples that are kept;
+			     NULL: none for a receiver, all for a directory */
 	bool all_frames;  /* receivers get the frames that drop_frames names, too */
 };
 
@@ -230,17 +227,16 @@ size_t ct_push_series_items(struct ct_profile *p, const char *mode, const char *
 
 /* push_follow.c
  *
- * The processes whose windows are pushed: which there are, and what each did. Called by push.c.
- */
+ * Follows the processes whose windows are pushed. Called by push.c. */
 
 struct ct_push_follow_how {
 	struct ct_push_series_how series;
 	struct ct_push_labels_how labels;
 	struct ct_push_queue *queue;
 	double every;		  /* seconds between two windows */
-	const char *const *roots; /* of debug files, as for symbolize */
+	const char *const *roots; /* roots of debug files, as for symbolize */
 	bool verbose;
-	bool takes_files; /* files are ours, and removed when they were read */
+	bool takes_files; /* files belong to us, and are removed after they were read */
 };
 
 struct ct_push_follow;
@@ -262,19 +258,19 @@ void ct_push_follow_take(struct ct_push_follow *f);
 /* Takes the last window of processes that have ended, from their files, and forgets them. Waits for
  * an end, a readable FD (-1: none), or SECONDS. Returns whether FD is readable. */
 bool ct_push_follow_wait(struct ct_push_follow *f, int fd, double seconds);
-/* How many processes are followed. */
+/* Returns how many processes are followed. */
 size_t ct_push_follow_count(const struct ct_push_follow *f);
-/* How many windows were lost because their process ended without writing a file. */
+/* Returns how many windows were lost because their process ended without a file. */
 size_t ct_push_follow_lost(const struct ct_push_follow *f);
 
 /* Pushes all of FILE, the profile of a process that has ended. Returns whether something was in it.
  */
 bool ct_push_follow_file(struct ct_push_follow *f, const char *file);
 
-/* Files of processes that have ended, and what a file tells of its process. Called by
+/* Reads files of processes that have ended, and gets facts about the process from them. Called by
  * push_follow.c and push_command.c. */
 
-/* Reads the profile PATH, a plain file. Returns NULL if there is none that can be read. */
+/* Reads the profile PATH, a plain file. Returns NULL if it can't be read. */
 struct ct_profile *ct_push_follow_ended_read(const char *path);
 
 int ct_push_follow_ended_pid(const struct ct_profile *p);
@@ -287,35 +283,34 @@ int ct_push_follow_ended_pid(const struct ct_profile *p);
 struct ct_push_how {
 	const struct ct_push_target *target;
 	const struct ct_push_queue_how *queue;
-	struct ct_push_follow_how *follow; /* its queue is filled in */
+	struct ct_push_follow_how *follow; /* its field QUEUE is filled in here */
 	double flush;			   /* seconds that the end may take */
 };
 
-/* PIDS, COUNT of them, until all have ended; COUNT 0: all processes of this host, until a signal.
- */
+/* Pushes COUNT PIDS until all have ended; COUNT 0: all processes of this host, until a signal. */
 int ct_push_processes(const struct ct_push_how *how, const int *pids, size_t count);
 /* Runs a command, and ends as it does. */
 int ct_push_command(const struct ct_push_how *how, char **argv);
 /* For CPROF_PUSH=URL: all processes that ask for the same URL, until none is left. Returns at once
  * if another such helper is there. */
 int ct_verb_push_helper(const struct ct_push_how *how, const char *url);
-/* Files of a process that has ended. */
+/* Pushes files of a process that has ended. */
 int ct_push_files_of_ended(const struct ct_push_how *how, char *const *files, size_t count);
 
-/* What all these have in common (push.c): a queue with its follower, and a descriptor that becomes
- * readable when it is time to end. */
+/* The common part of all ways (push.c): a queue with its follower, and a descriptor that becomes
+ * readable when the push must end. */
 struct ct_push {
 	const struct ct_push_how *how;
 	struct ct_push_queue *queue;
 	struct ct_push_follow *follow;
 	int end;   /* an eventfd */
-	bool idle; /* there was nothing to push: no line tells of 0 profiles */
+	bool idle; /* nothing was pushed, so no line reports 0 profiles */
 };
 
 /* Returns 0, or -1 after a message. With CATCH, SIGINT, SIGTERM and SIGHUP end the push. */
 int ct_push_begin(struct ct_push *p, const struct ct_push_how *how, bool catch);
-/* Sends what there is, and says what was sent and lost. Returns CT_OK, or CT_FAILED if something
- * was lost. */
+/* Sends the rest, and prints what was sent and lost. Returns CT_OK, or CT_FAILED if something was
+ * lost. */
 int ct_push_end(struct ct_push *p);
 /* Until the end: calls LOOK every second, which returns whether to go on, and takes windows. */
 void ct_push_loop(struct ct_push *p, bool (*look)(struct ct_push *p, void *arg), void *arg);
@@ -332,7 +327,7 @@ struct ct_push_files {
 		uint64_t size;
 	} * items;
 	size_t count, room;
-	uint64_t bytes; /* of all files, with those that aren't in the list */
+	uint64_t bytes; /* bytes of all files, including those that aren't in the list */
 };
 
 /* Lists the plain files of PATH whose names end in SUFFIX, by name. */
@@ -346,13 +341,12 @@ void ct_push_files_remove(const char *path, const char *name);
 
 /* push_symbols.c
  *
- * Lines and inlined calls for one window after the other. What was found for an address is kept, so
- * that a window costs only what is new in it. Called by push_follow.c.
- */
+ * Adds lines and inlined calls to one window after the other. Results are kept per address, so a
+ * window costs only for its new addresses. Called by push_follow.c. */
 
 struct ct_push_symbols;
 
-/* ROOTS: as for ct_verb_symbolize_profile; they must live on. */
+/* ROOTS is as for ct_verb_symbolize_profile, and must stay valid. */
 struct ct_push_symbols *ct_push_symbols_new(const char *const *roots);
 void ct_push_symbols_free(struct ct_push_symbols *s);
 /* Adds lines to the locations of P that have none. */
@@ -365,17 +359,17 @@ void ct_push_symbols_apply(struct ct_push_symbols *s, struct ct_profile *p);
  */
 
 struct ct_push_mode {
-	struct ct_window *window; /* NULL: not followed */
-	char *path;		  /* the file that it writes at its end, to be removed; or NULL */
-	unsigned long long since; /* UTC seconds: the run of the mode */
-	int64_t until_ns;	  /* end of the last window, as it is pushed */
+	struct ct_window *window; /* NULL: the mode is not followed */
+	char *path;		  /* file that the mode writes at its end, to be removed; or NULL */
+	unsigned long long since; /* UTC seconds: start of the mode's run */
+	int64_t until_ns;	  /* end of the last pushed window */
 	bool any;		  /* a window was taken */
-	bool ending;		  /* the last one came when the process had written its files */
+	bool ending;		  /* the last window came when the process had written its files */
 };
 
 struct ct_push_process {
-	int pid;     /* or a number below 0: a path (control.h) */
-	int process; /* a pidfd; -1: it is out of sight */
+	int pid;     /* a number below 0 stands for a path (control.h) */
+	int process; /* a pidfd; -1: the process is not visible */
 	char *program, *labels;
 	struct ct_push_mode modes[CT_MODES];
 	bool gone;
@@ -385,10 +379,10 @@ struct ct_push_process {
 struct ct_push_modes {
 	const struct ct_push_follow_how *how;
 	struct ct_push_symbols *symbols;
-	size_t lost; /* windows */
+	size_t lost; /* number of lost windows */
 };
 
-/* The number KEY of MODE in what a process says of itself; 0: it isn't there. */
+/* Returns the number KEY of MODE in a process's status; 0: none. */
 unsigned long long ct_push_modes_number(const struct cp_control_message *status, int mode,
 					const char *key);
 /* Opens the modes that are to be followed and aren't yet. Returns how many are followed; *WHY is
@@ -398,20 +392,19 @@ unsigned ct_push_modes_open(struct ct_push_modes *all, struct ct_push_process *p
 			    char **why);
 /* Takes a window of MODE. Returns false if the mode has ended. */
 bool ct_push_modes_take(struct ct_push_modes *all, struct ct_push_process *p, int mode);
-/* Pushes what MODE did after its last window, which the process has sent. */
+/* Pushes the rest of MODE after its last window, which the process has sent. */
 void ct_push_modes_end(struct ct_push_modes *all, struct ct_push_process *p, int mode);
 void ct_push_modes_close(struct ct_push_mode *m);
 
 /* Pushes P, a profile of MODE or of a companion, with LABELS. */
 void ct_push_modes_push(struct ct_push_modes *all, struct ct_profile *p, const char *mode,
 			const char *labels);
-/* Says TEXT if the user wants to know all; frees it. */
+/* Prints TEXT if the user wants to know everything; frees it. */
 void ct_push_modes_say(const struct ct_push_modes *all, char *text);
 
 /* push_request.c
  *
- * The bytes of a request, as each receiver expects them. Called by push_send.c.
- */
+ * Makes the bytes of a request, as each receiver expects them. Called by push_send.c. */
 
 struct ct_push_request {
 	char *url;

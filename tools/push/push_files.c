@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A directory may have a hundred thousand files: of so many at once the names are in memory. */
+/* Most names in memory at once; a directory may have a hundred thousand files. */
 #define OLDEST 2048
 
 static int by_name(const void *a, const void *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Follows processes; see push.h. */
+/* Follows processes, and reads files of processes that have ended; see push.h. */
 #include "push/push.h"
 
 #include <errno.h>
@@ -169,11 +169,11 @@ static void look_at(struct ct_push_follow *f, struct ct_push_process *p, bool *a
 	why = ct_control_ask(p->pid, &status, -1);
 	*answers = !why;
 	if (why) {
-		free(why); /* the windows tell it, too */
+		free(why); /* the windows report it, too */
 		return;
 	}
-	/* The mode isn't asked for a window: what the new run did comes with that run's first
-	 * one. */
+	/* The mode isn't asked for a window; the first window of the new run has everything since
+	 * its begin. */
 	for (int m = 0; m < CT_MODES; m++)
 		if (p->modes[m].window && p->modes[m].since &&
 		    ct_push_modes_number(&status, m, "since") != p->modes[m].since)
@@ -194,8 +194,8 @@ void ct_push_follow_take(struct ct_push_follow *f)
 		bool answers;
 
 		look_at(f, p, &answers);
-		/* Of a process that is out of sight nothing else tells the end. It may be stopped:
-		 * a later window has what this one would have had. */
+		/* The end of an invisible process can't be seen otherwise. The process may be
+		 * stopped; then a later window covers this one's time. */
 		if (p->process < 0 && !answers)
 			p->gone = ct_control_path_is_left(p->pid);
 		for (int m = 0; m < CT_MODES && !p->gone && (answers || p->process >= 0); m++)
@@ -242,7 +242,7 @@ size_t ct_push_follow_lost(const struct ct_push_follow *f)
 	return f->with.lost;
 }
 
-/* Reads files of processes that have ended. */
+/* ---- files of processes that have ended ---- */
 
 static struct ct_profile *read_fd(int fd)
 {
@@ -269,9 +269,9 @@ struct ct_profile *ct_push_follow_ended_read(const char *path)
 	return p;
 }
 
-/* ---- what a file tells ---- */
+/* ---- facts in a file ---- */
 
-/* "# libcprof 0.1.0, mode cpu, pid 15591, ...": what follows WORD, up to a comma. */
+/* Returns the text after WORD, up to a comma, in "# libcprof 0.1.0, mode cpu, pid 15591, ...". */
 static char *told(const struct ct_profile *p, const char *word)
 {
 	for (size_t i = 0; i < p->comment_count; i++) {
@@ -287,7 +287,8 @@ static char *told(const struct ct_profile *p, const char *word)
 	return NULL;
 }
 
-/* What P's first comment says; the texts are to be freed. NULL, 0: it doesn't. */
+/* Gets the mode, pid and times from P's first comment; the texts are to be freed. NULL or 0:
+ * unknown. */
 static char *push_ended_mode(const struct ct_profile *p)
 {
 	return told(p, ", mode ");
@@ -302,7 +303,7 @@ int ct_push_follow_ended_pid(const struct ct_profile *p)
 	return pid;
 }
 
-/* The program's name, from P's first mapping. */
+/* Returns the program's name from P's first mapping. */
 static char *push_ended_program(const struct ct_profile *p)
 {
 	const char *file = p->mapping_count ? ct_text(p, p->mappings[0].file) : "", *slash;

@@ -69,7 +69,7 @@ size_t ct_push_item_unpacked(const struct ct_push_item *item)
 {
 	const unsigned char *end = (const unsigned char *)item->data + item->size;
 
-	/* gzip's last four bytes. */
+	/* The unpacked size is in gzip's last four bytes. */
 	if (item->size < 18)
 		return item->size;
 	return end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;

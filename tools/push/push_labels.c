@@ -56,7 +56,7 @@ static int hex(char c)
 					    : -1;
 }
 
-/* OpenTelemetry's lists are percent-encoded. */
+/* Decodes OpenTelemetry's lists, which are percent-encoded. */
 static void decode(char *s)
 {
 	char *to = s;
@@ -95,7 +95,7 @@ bool ct_push_labels_is_good(const char *text)
 	return true;
 }
 
-/* The attributes that OpenTelemetry names otherwise than profiles' receivers do. */
+/* Returns the key that receivers of profiles use for one of OpenTelemetry's. */
 static const char *short_key(const char *key)
 {
 	static const char *const keys[][2] = {
@@ -110,7 +110,7 @@ static const char *short_key(const char *key)
 	return key;
 }
 
-/* "key=value,key=value". */
+/* Sets the labels of a list "key=value,key=value". */
 static void set_list(struct labels *l, char *list, bool encoded)
 {
 	char *rest = list, *item;

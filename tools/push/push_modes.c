@@ -8,7 +8,7 @@
 
 #include "verbs/verbs.h"
 
-/* A mode that was turned on for us ends by itself so long after the last window. */
+/* Seconds after the last window in which a mode that was turned on for us ends by itself. */
 #define GRACE_SECONDS 60.0
 
 static int64_t now_ns(void)
@@ -173,7 +173,7 @@ bool ct_push_modes_take(struct ct_push_modes *all, struct ct_push_process *p, in
 
 /* ---- the end ---- */
 
-/* The windows have all that is in the files of a mode that was followed. */
+/* Removes the files of modes that were followed; the windows have all that is in them. */
 static void remove_files(const struct ct_push_mode *m, int mode)
 {
 	unlink(m->path);

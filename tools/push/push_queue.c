@@ -21,9 +21,9 @@
 
 #define FIRST_WAIT 0.5
 #define LAST_WAIT 300.0
-/* Somebody must change a credential or an address first. */
+/* Seconds to wait if the user must first change a credential or an address. */
 #define HELD_WAIT 30.0
-/* What is kept in memory if there is no spool, or its disk is full. */
+/* Most bytes kept in memory if there is no spool, or its disk is full. */
 #define MEMORY_MAX ((uint64_t)32 << 20)
 #define BATCH_BYTES ((size_t)2 << 20)
 #define BATCH_MAX 64
@@ -40,20 +40,20 @@ struct ct_push_queue {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* All of this is under the lock. */
+	/* All fields below are under the lock. */
 	struct entry *first, **last;
-	uint64_t bytes; /* of the entries' profiles */
+	uint64_t bytes; /* bytes of the entries' profiles */
 	bool closing, failing;
-	bool asked;	 /* the receiver said when the next try may be */
-	double until;	 /* of the close */
-	double next_try; /* 0: at once */
-	double wait;	 /* before the next try */
-	size_t alone;	 /* so many are sent one by one, because a batch of them was refused */
-	uint64_t said;	 /* kinds of failures that were said, a bit each */
+	bool asked;	 /* the receiver has asked to wait */
+	double until;	 /* time limit of the close */
+	double next_try; /* time of the next try; 0: at once */
+	double wait;	 /* seconds to wait before the next try */
+	size_t alone;	 /* items to be sent one by one, because their batch was refused */
+	uint64_t said;	 /* kinds of failures that were reported, as bits */
 	struct ct_push_counts counts;
 };
 
-/* What the thread is sending. */
+/* The items that the thread is sending. */
 struct batch {
 	struct ct_push_item *items[BATCH_MAX];
 	size_t count, bytes;
@@ -122,14 +122,14 @@ static bool keep_item(struct ct_push_queue *q, struct ct_push_item *item)
 	return !error;
 }
 
-/* Moves what is in memory to the spool, and bounds what can't be moved. */
+/* Moves what is in memory to the spool, and limits what can't be moved. */
 static void settle_memory(struct ct_push_queue *q)
 {
 	uint64_t most = q->how->size < MEMORY_MAX ? q->how->size : MEMORY_MAX;
 	struct entry *e;
 
 	if (q->failing || q->bytes > most) {
-		/* Oldest first. What can't be written stays, in its order. */
+		/* Oldest first. What can't be written stays in order. */
 		struct entry *left = q->first;
 
 		q->first = NULL;
@@ -154,7 +154,7 @@ static bool is_too_big(const struct ct_push_target *t, const struct ct_push_item
 	       (t->unpacked_max && ct_push_item_unpacked(item) > t->unpacked_max);
 }
 
-/* Puts ITEM at the end, in as many parts as the receiver's limits ask for. */
+/* Appends ITEM, in parts if the receiver's limits demand that. */
 static void append_parts(struct ct_push_queue *q, struct ct_push_item *item)
 {
 	struct ct_push_item *first, *second;
@@ -211,7 +211,7 @@ static void take_from_spool(struct ct_push_queue *q, struct batch *b, size_t mos
 			b->bytes += item->size;
 			b->items[b->count++] = item;
 		} else if (!b->count) {
-			/* It is damaged. */
+			/* The file is damaged. */
 			ct_push_spool_remove(q->spool, 1);
 			q->counts.refused++;
 		} else {
@@ -284,7 +284,7 @@ static void try_later(struct ct_push_queue *q, struct batch *b, const struct ct_
 		q->wait = LAST_WAIT;
 	q->next_try = ct_push_send_now() + (r->after > 0 ? r->after : q->wait * jitter);
 	q->asked = r->after > 0;
-	/* Nobody will change anything before the end. */
+	/* Nobody will change anything before the end, so give up. */
 	if (held && q->closing)
 		q->until = 0;
 	q->failing = true;
@@ -297,7 +297,7 @@ static void batch_refused(struct ct_push_queue *q, struct batch *b, const struct
 	struct ct_push_item *first, *second;
 
 	if (b->count > 1) {
-		/* One of them may be the reason. */
+		/* One of the items may be the reason. */
 		q->alone = b->count;
 		give_back(q, b);
 		return;
@@ -332,7 +332,7 @@ static void wait_until(struct ct_push_queue *q, double when)
 	pthread_cond_timedwait(&q->changed, &q->lock, &t);
 }
 
-/* Waits until there is something to send, and it is time. Returns false at the end. */
+/* Waits until there is something to send and the wait is over. Returns false at the end. */
 static bool wait_for_work(struct ct_push_queue *q)
 {
 	for (;;) {
@@ -384,7 +384,7 @@ static int open_spool(struct ct_push_queue *q, char **why)
 	q->spool = ct_push_spool_open(how->spool, how->target, how->size, how->seconds, &reason);
 	if (q->spool)
 		return 0;
-	/* A directory that was asked for must be there. */
+	/* A directory that the user named must be usable. */
 	if (how->spool) {
 		*why = reason;
 		return -1;
@@ -398,7 +398,7 @@ static int open_spool(struct ct_push_queue *q, char **why)
 	return 0;
 }
 
-/* Signals are left to the other threads. */
+/* Starts the thread with signals blocked, so that other threads get them. */
 static int start_thread(struct ct_push_queue *q)
 {
 	sigset_t all, before;
@@ -437,7 +437,7 @@ struct ct_push_queue *ct_push_queue_open(const struct ct_push_queue_how *how, ch
 	return q;
 }
 
-/* At the end everything goes to the spool. */
+/* Puts everything into the spool at the end. */
 static void keep_rest(struct ct_push_queue *q)
 {
 	q->failing = true;

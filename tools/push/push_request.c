@@ -29,10 +29,10 @@ static void open_bytes(struct bytes *b)
 	*b = (struct bytes){ 0 };
 	b->to = open_memstream(&b->data, &b->size);
 	if (!b->to)
-		ct_memory_realloc(NULL, SIZE_MAX, 1); /* says so and ends */
+		ct_memory_realloc(NULL, SIZE_MAX, 1); /* ends the program with a message */
 }
 
-/* A random name in hexadecimal digits: of a boundary, or of a profile. */
+/* Makes a random name of hexadecimal digits, for a boundary or a profile. */
 static void random_name(char to[BOUNDARY_SIZE])
 {
 	unsigned char random[(BOUNDARY_SIZE - 1) / 2] = { 0 };
@@ -43,7 +43,7 @@ static void random_name(char to[BOUNDARY_SIZE])
 		sprintf(to + 2 * i, "%02x", random[i]);
 }
 
-/* Label names of Pyroscope and Parca are Prometheus': letters, digits, "_". */
+/* Makes a label name of letters, digits and "_", as Pyroscope and Parca require. */
 static void plain_key(char *to, size_t size, const char *key)
 {
 	size_t i = 0;
@@ -105,8 +105,8 @@ static void put_series(FILE *to, const struct ct_push_item *item)
 	fclose(sample.to);
 	open_bytes(&series);
 	put_pair(series.to, "__name__", item->series);
-	/* Otherwise Pyroscope takes allocations and waits for sums since the process's start, and
-	 * subtracts each from the next. */
+	/* Otherwise Pyroscope takes the values for sums since the process's start, and subtracts
+	 * each from the next. */
 	put_pair(series.to, "__delta__", "false");
 	ct_push_item_each_label(item, put_label, series.to);
 	put_field(series.to, 2, sample.data, sample.size);
@@ -222,8 +222,8 @@ static void put_tag(const char *key, const char *value, void *arg)
 	free(text);
 }
 
-/* What becomes of the sample types; without it, the receiver knows only those of its own clients.
- */
+/* Returns the configuration of sample types; without it, the receiver knows only those of its own
+ * clients. */
 static const char *type_config(const char *series)
 {
 	if (!strcmp(series, "block"))
@@ -283,7 +283,7 @@ struct resource {
 	size_t count, room;
 };
 
-/* The names of OpenTelemetry's conventions. */
+/* Writes an attribute by the names of OpenTelemetry's conventions. */
 static void put_attribute(const char *key, const char *value, void *arg)
 {
 	static const char *const keys[][2] = { { "service_name", "service.name" },
@@ -377,7 +377,7 @@ static void make_datadog(struct ct_push_request *r, FILE *to, const struct ct_pu
 	ct_json_close(&j, ']');
 	ct_json_text(&j, "tags_profiler", tags.data);
 	put_time(&j, "start", item->from_ns);
-	/* A heap's file is of a moment. */
+	/* A profile of the heap is of a moment. */
 	put_time(&j, "end",
 		 item->until_ns > item->from_ns ? item->until_ns : item->from_ns + 1000000);
 	ct_json_text(&j, "family", "native");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HTTP requests, and what their answers mean; see push.h. */
+/* HTTP requests, the meaning of their answers, and directories as targets; see push.h. */
 #include "push/push.h"
 
 #include <ctype.h>
@@ -177,7 +177,7 @@ static size_t take_body(char *data, size_t one, size_t n, void *to)
 	return n;
 }
 
-/* Seconds, or a date. */
+/* Returns the seconds of a Retry-After, which are a number or a date. */
 static double seconds_of(const char *text)
 {
 	char *end;
@@ -261,7 +261,7 @@ static enum ct_push_outcome meaning(long status, const struct answer *a)
 	case 425:
 	case 429: return CT_PUSH_LATER;
 	case 413: return CT_PUSH_TOO_BIG;
-	/* Pyroscope's /ingest says so, too, while its own parts come up. */
+	/* Pyroscope's /ingest also answers so while its own parts start. */
 	case 422: return strcasestr(a->text, "unavailable") ? CT_PUSH_LATER : CT_PUSH_REFUSED;
 	default: break;
 	}
@@ -290,7 +290,7 @@ static void interpret(struct ct_push_reply *reply, long status, const struct ans
 
 	reply->outcome = meaning(status, a);
 	reply->after = a->after;
-	/* One line, without what could drive a terminal. */
+	/* Only one line, without bytes that could control a terminal. */
 	for (const char *s = a->text; n < 200 && *s; s++, n++)
 		if ((unsigned char)*s < ' ' || *s == 127)
 			break;
@@ -316,7 +316,7 @@ static void send_request(struct ct_push_sender *s, const struct ct_push_request 
 		return;
 	}
 	headers = add_header(s->curl, headers, "Content-Type: ", r->type);
-	/* Otherwise libcurl waits a second for receivers that don't know "100 Continue". */
+	/* Without this, libcurl waits a second for receivers that don't know "100 Continue". */
 	headers = add_header(s->curl, headers, "Expect:", "");
 	if (r->header)
 		headers = add_header(s->curl, headers, r->header, "");
@@ -335,11 +335,10 @@ static void send_request(struct ct_push_sender *s, const struct ct_push_request 
 			 : "no answer");
 }
 
-/* A directory as the target of a push: a file for each window, the oldest ones removed when there
- * are too many. Called by push_send.c. */
+/* ---- directories: a file for each window, and the oldest ones removed ---- */
 
 #define SUFFIX ".window.pb"
-/* The directory is read once for so many files. */
+/* Number of files that are written between two reads of the directory. */
 #define READ_EACH 1000
 
 static char *safe(char *name)
@@ -350,7 +349,7 @@ static char *safe(char *name)
 	return name;
 }
 
-/* The time comes first, so that names are sorted by age. */
+/* Returns the name of ITEM's file. The time comes first, so that names are sorted by age. */
 static char *name_of(const struct ct_push_item *item)
 {
 	char *service = ct_push_item_label(item, "service_name"), time[32], *name;
@@ -381,7 +380,7 @@ static void bound(const char *path, uint64_t added, uint64_t limit)
 		unread--;
 		return;
 	}
-	/* Room for some more, so that a full directory isn't read for each file. */
+	/* Makes room for some more files, so that a full directory isn't read for each file. */
 	bytes = ct_push_files_limit(path, SUFFIX, limit - limit / 16);
 	unread = READ_EACH;
 }

@@ -22,7 +22,7 @@ static const struct series {
 	const char *name, *to[TYPES];
 	const char *datadog[TYPES];
 	const char *period, *unit;
-	bool is_moment;		     /* what is so at the window's end, not what happened in it */
+	bool is_moment;		     /* the state at the window's end, not the events in it */
 } known[] = {
 	{ { "samples", "cpu" }, "process_cpu", { "samples", "cpu" }, { "cpu-samples", "cpu-time" }, "cpu", "nanoseconds", false },
 	{ { "samples", "wall" }, "wall", { "samples", "wall" }, { "wall-samples", "wall-time" }, "wall", "nanoseconds", false },
@@ -44,7 +44,7 @@ static size_t type_named(const struct ct_profile *p, const char *name)
 	return i;
 }
 
-/* Keeps the sample types AT only. */
+/* Keeps only the sample types AT. */
 static void choose_types(struct ct_profile *p, const size_t at[TYPES])
 {
 	struct ct_type types[TYPES];
@@ -113,12 +113,12 @@ static void rename_types(struct ct_profile *p, const struct series *s, enum ct_p
 	p->period_type =
 		(struct ct_type){ ct_model_string(p, s->period), ct_model_string(p, s->unit) };
 	p->default_type = p->types[TYPES - 1].type;
-	/* Comments tell of the machine and of the program's settings, and no receiver shows them.
-	 */
+	/* Comments describe the machine and the program's settings; no receiver shows them. */
 	p->comment_count = 0;
 }
 
-/* Receivers don't apply drop_frames: their first row would be malloc or pthread_mutex_lock. */
+/* Applies drop_frames, because receivers don't: their first row would be malloc or
+ * pthread_mutex_lock. */
 static void choose_frames(struct ct_profile *p, bool all)
 {
 	if (!all)
@@ -126,7 +126,7 @@ static void choose_frames(struct ct_profile *p, bool all)
 	p->drop_frames = p->keep_frames = 0;
 }
 
-/* Returns the item of series S, or NULL if P has nothing of it. */
+/* Returns the item of series S, or NULL if P has no values of it. */
 static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s,
 				    const size_t at[TYPES], const char *labels,
 				    const struct ct_push_series_how *how)
@@ -153,7 +153,7 @@ static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s
 	return item;
 }
 
-/* A directory gets the file as the library names things, so that every verb reads it. */
+/* Pushes the whole file to a directory, with the library's names, so that every verb reads it. */
 static size_t push_whole(struct ct_profile *p, const char *mode, const char *labels,
 			 const struct ct_push_series_how *how, struct ct_push_item **items)
 {
@@ -184,7 +184,7 @@ size_t ct_push_series_items(struct ct_profile *p, const char *mode, const char *
 		items[count] = item_of(p, &known[i], at, labels, how);
 		count += items[count] != NULL;
 	}
-	/* A mode whose names no receiver knows keeps them. */
+	/* A mode without names in the table keeps its own. */
 	if (!any)
 		p->comment_count = 0;
 	return any ? count : push_whole(p, mode, labels, how, items);

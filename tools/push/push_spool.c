@@ -47,7 +47,7 @@ static char *default_directory(void)
 	return NULL;
 }
 
-/* Is it a directory that nobody else may write to? For those beside ours. */
+/* Is PATH a directory that only its owner, we, may write to? For directories beside ours. */
 static int check_owner(const char *path)
 {
 	struct stat st;
@@ -84,7 +84,7 @@ static int claim_directory(struct ct_push_spool *s, const char *base)
 
 	for (unsigned n = 1; n <= MOST_PUSHES && error == -EWOULDBLOCK; n++) {
 		s->path = numbered(base, n);
-		/* Others must not be able to put profiles there that we would send. */
+		/* Otherwise other users could put profiles there that we would send. */
 		error = ct_directory_make_own(s->path);
 		if (!error) {
 			s->lock = take_lock(s->path);
@@ -98,7 +98,7 @@ static int claim_directory(struct ct_push_spool *s, const char *base)
 	return error;
 }
 
-/* Moves the files of directories that nobody holds to ours. */
+/* Moves the files of directories that nobody holds to our directory. */
 static void inherit(struct ct_push_spool *s, const char *base)
 {
 	for (unsigned n = 1; n <= MOST_PUSHES; n++) {
@@ -112,7 +112,7 @@ static void inherit(struct ct_push_spool *s, const char *base)
 			char *from = ct_memory_printf("%s/%s", path, f.items[i].name);
 			char *to = ct_memory_printf("%s/%s", s->path, f.items[i].name);
 
-			/* A name that is taken stays where it is. */
+			/* A file whose name is taken stays where it is. */
 			if (!link(from, to))
 				unlink(from);
 			free(from);

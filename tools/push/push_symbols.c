@@ -11,13 +11,13 @@
 
 #include "verbs/verbs.h"
 
-/* Then the book begins anew: 100 bytes or so a location. */
+/* Most locations in the book, at some 100 bytes each; then it begins anew. */
 #define LOCATIONS_MAX 500000
 
 struct ct_push_symbols {
 	const char *const *roots;
 	struct ct_profile *book;
-	struct ct_functions functions; /* of the book */
+	struct ct_functions functions; /* functions of the book */
 	struct ct_table places;	       /* the book's locations by module and offset */
 };
 
@@ -79,7 +79,7 @@ static uint32_t find_location(const struct ct_push_symbols *s, const struct ct_l
 	return ct_table_find(&s->places, hash_of(place), same_place, s->book, place);
 }
 
-/* Where location I of P is in the book. */
+/* Returns the key of location I of P in the book. */
 static struct ct_location place_of(const struct work *w, uint32_t i)
 {
 	const struct ct_location *l = &w->p->locations[i];
@@ -152,7 +152,7 @@ static void add_location(struct ct_functions *to, const struct ct_location *l,
 	free(lines);
 }
 
-/* A profile with the missing locations only. */
+/* Makes a profile with only the missing locations. */
 static struct ct_profile *questions(struct work *w)
 {
 	struct ct_profile *q = ct_model_new();
@@ -192,7 +192,7 @@ static void ask_symbolizer(struct work *w)
 	for (size_t i = 0; i < w->missing_count; i++) {
 		struct ct_location place = place_of(w, w->missing[i]);
 
-		/* Two mappings of P may be one place. */
+		/* Two locations of P may be the same place. */
 		if (find_location(w->s, &place) != UINT32_MAX)
 			continue;
 		ct_table_add(&w->s->places, hash_of(&place), (uint32_t)w->s->book->location_count);

@@ -8,8 +8,8 @@
 /* clang-format off */
 /* The limits are those of the receivers' default configurations. */
 static const struct protocol {
-	const char *name, *path; /* of requests, below the URL's own path */
-	const char *port;	 /* the receiver's default */
+	const char *name, *path; /* path of requests, below the URL's own path */
+	const char *port;	 /* default port of the receiver */
 	size_t samples_max, unpacked_max;
 	unsigned batch;
 	long depth_max;
@@ -47,7 +47,7 @@ static bool has_port(const char *url, const char *port)
 	return has;
 }
 
-/* What does the URL itself say? */
+/* Returns the protocol that the URL itself suggests. */
 static enum ct_push_kind guess(const char *url, size_t n)
 {
 	for (size_t i = 0; i < PROTOCOLS; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cprof push: windows of running processes, sent to a receiver.
- */
+/* cprof push: windows of running processes, sent to a receiver; and the helper that the library
+ * starts for CPROF_PUSH=URL. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,12 +50,12 @@ static const struct ct_option options[] = {
 	CT_TEXT("flush", "DUR", &my.flush, "how long the end may take (10s)"),
 	CT_LIST("debug-dir", "DIR", &my.roots, "look for debug files in DIR, too"),
 	CT_FLAG("verbose", &my.verbose, "say what is followed, and what fails for now"),
-	/* For the library alone. */
+	/* Used by the library only. */
 	CT_FLAG("helper", &my.helper, NULL), CT_FLAG("ended", &my.ended, NULL),
 	CT_FLAG("lines", &my.lines, NULL), CT_END
 };
 
-/* "256M"; 0: unreadable. */
+/* Returns the bytes of "256M"; 0 if TEXT is malformed. */
 static uint64_t bytes_of(const char *text)
 {
 	char *end;
@@ -100,7 +100,7 @@ static int check_options(void)
 	return ct_mode_options_check(v);
 }
 
-/* Process ids of operands; NULL after a message. */
+/* Returns the process ids of the operands; NULL after a message. */
 static int *read_pids(char **operands, size_t count)
 {
 	int *pids = ct_memory_alloc((count + 1) * sizeof(*pids));
@@ -147,8 +147,8 @@ static int parent_of(int pid)
 	return at && strlen(at) > 4 ? atoi(at + 4) : 0;
 }
 
-/* The program that ends waits for the lines, but not for a receiver. Only if it is the first
- * process of a container, whose end is the end of all, it waits for both. */
+/* Lets the ending program go on. It waits for lines, but not for a receiver, unless it is the first
+ * process of a container, whose end ends everything. */
 static void let_go(void)
 {
 	if (parent_of(getppid()) != 1 && fork() > 0)
@@ -162,8 +162,7 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && !S_ISSOCK(st.st_mode);
 }
 
-/* The helper that the library starts for CPROF_PUSH=URL; see push.h. control/control.h says which
- * of several helpers stays. */
+/* ---- the helper for CPROF_PUSH=URL; control/control.h says which of several stays ---- */
 
 static bool asks_for_us(const struct cp_control_message *status, void *url)
 {
@@ -195,7 +194,7 @@ int ct_verb_push_helper(const struct ct_push_how *how, const char *url)
 {
 	int status = CT_OK;
 
-	/* A process whose helper found ours still there, and left, is seen by the next round. */
+	/* The next round sees a process whose helper left because it found this one still there. */
 	while (ct_helper_become_only("push", url)) {
 		bool any;
 		struct ct_push probe = { .how = how };

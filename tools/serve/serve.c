@@ -20,7 +20,7 @@ static const struct ct_option options[] = {
 		"how long a mode stays on that a scrape has turned on, after the last scrape (2m)"),
 	CT_FLAG("arguments", &my.arguments,
 		"cmdline tells the programs' arguments, too, which may be secret"),
-	/* For the library alone. */
+	/* Used by the library only. */
 	CT_FLAG("helper", &my.helper, NULL), CT_END
 };
 
@@ -39,7 +39,7 @@ static int out_of_sight(const char *path)
 	return CT_FAILED;
 }
 
-/* Reads the operands. Returns the exit status: each process must answer now. */
+/* Reads the operands. Returns the exit status. Each process must answer now. */
 static int read_pids(struct ct_serve_pids *only, int argc, char **argv)
 {
 	int *pids = ct_memory_alloc(((size_t)argc + 1) * sizeof(*pids));

@@ -11,13 +11,13 @@
  */
 
 enum ct_serve_what {
-	CT_SERVE_NOTHING, /* nothing is there */
-	CT_SERVE_MOVED,	  /* the same with a slash at its end */
+	CT_SERVE_NOTHING, /* no such path */
+	CT_SERVE_MOVED,	  /* the same path with a slash at its end */
 	CT_SERVE_HOME,	  /* the page of processes */
 	CT_SERVE_TARGETS,
 	CT_SERVE_METRICS,
 	/* Of one process: */
-	CT_SERVE_RESOLVE, /* which process is the only one? */
+	CT_SERVE_RESOLVE, /* finds the only process */
 	CT_SERVE_INDEX,
 	CT_SERVE_CMDLINE,
 	CT_SERVE_SYMBOL,
@@ -29,19 +29,19 @@ enum ct_serve_what {
 };
 
 enum ct_serve_span {
-	CT_SERVE_WINDOW, /* what happens in the next ?seconds= */
-	CT_SERVE_TOTAL,	 /* all that the mode has seen; with ?seconds=: by how much it changes */
-	CT_SERVE_DELTA	 /* what happened since this client's last request */
+	CT_SERVE_WINDOW, /* the events of the next ?seconds= */
+	CT_SERVE_TOTAL,	 /* everything since the mode's start; with ?seconds=: the change of it */
+	CT_SERVE_DELTA	 /* the events since this client's last request */
 };
 
-/* A profile that is served. */
+/* A kind of profile that is served. */
 struct ct_serve_kind {
 	const char *name; /* the last part of the path */
-	const char *mode; /* that must be on */
-	const char *dump; /* the mode or companion whose profile it is */
+	const char *mode; /* mode that must be on */
+	const char *dump; /* mode or companion whose profile it is */
 	enum ct_serve_span span;
-	const char *file;	 /* its name for the client, without "-delta" */
-	const char *description; /* in the index page; NULL: not listed there */
+	const char *file;	 /* file name for the client, without "-delta" */
+	const char *description; /* text in the index page; NULL: not listed there */
 };
 
 struct ct_serve_route {
@@ -50,7 +50,7 @@ struct ct_serve_route {
 	const struct ct_serve_kind *kind;
 };
 
-/* Every URL has one: a path that is none gets CT_SERVE_NOTHING. */
+/* Returns the route of any URL; an unknown path gets CT_SERVE_NOTHING. */
 struct ct_serve_route ct_serve_route_of(const char *path);
 
 /* The kinds of profiles in the order of their names, ended by one without a name. */
@@ -77,7 +77,8 @@ bool ct_serve_route_seconds(const char *text, long *seconds);
  * ones don't count (a process has one of a mode), nor do those of processes that have ended. */
 #define CT_SERVE_KEPT 1024
 #define CT_SERVE_KEPT_OF_MODE 12
-/* Parts of one window, their bytes, and those of all windows together. The oldest are given up. */
+/* Limits: parts of one window, their bytes, and the bytes of all windows. The oldest parts are
+ * given up. */
 #define CT_SERVE_PARTS 64
 #define CT_SERVE_PARTS_BYTES ((long long)16 << 20)
 #define CT_SERVE_ALL_PARTS_BYTES ((long long)256 << 20)
@@ -89,18 +90,18 @@ struct ct_serve_part {
 };
 
 struct ct_serve_window {
-	char *key; /* NULL: of one request */
+	char *key; /* NULL: the window of one request only */
 	int pid;
-	const char *mode; /* of a kind: never freed */
-	bool shared;	  /* of sums: several requests may have it */
+	const char *mode; /* mode's name in a kind, never freed */
+	bool shared;	  /* a window for sums, which several requests may have */
 	struct ct_window_id id;
-	/* What was taken of it and is to be shown again. */
+	/* What was taken from the window and will be shown again. */
 	struct ct_serve_part parts[CT_SERVE_PARTS];
 	unsigned part_count;
-	unsigned missing; /* parts that were given up since the last ct_serve_windows_drop */
-	unsigned users;	  /* requests */
-	double until;	  /* the process has it until then; below 0: it hasn't */
-	bool ending;	  /* a worker ends it */
+	unsigned missing; /* number of parts given up since the last ct_serve_windows_drop */
+	unsigned users;	  /* number of requests that have it */
+	double until;	  /* the process keeps the window until then; below 0: it has none */
+	bool ending;	  /* a worker is ending the window */
 	struct ct_serve_window *next;
 };
 
@@ -112,11 +113,11 @@ bool ct_serve_windows_full(const char *key, int pid, const char *mode);
  * ct_serve_windows_release or ct_serve_windows_ended. */
 struct ct_serve_window *ct_serve_windows_take(const char *key, int pid, const char *mode,
 					      bool shared);
-/* The request is over. The process has the window until UNTIL, if nobody asks again; below 0: it
- * has it no longer. */
+/* Call at the end of a request. The process keeps the window until UNTIL unless somebody asks
+ * again; below 0: it has none any more. */
 void ct_serve_windows_release(struct ct_serve_window *w, double until);
 
-/* Puts FD, a profile that was taken now; it is closed when it is dropped. */
+/* Puts FD, a profile that was just taken; it is closed when it is dropped. */
 void ct_serve_windows_put(struct ct_serve_window *w, double now, int fd);
 /* Drops the parts from before TIME. */
 void ct_serve_windows_drop(struct ct_serve_window *w, double time);
@@ -125,7 +126,7 @@ void ct_serve_windows_drop(struct ct_serve_window *w, double time);
  * ct_serve_windows_ended; or NULL. ALL: those that would be kept, too. */
 struct ct_serve_window *ct_serve_windows_due(double now, bool all);
 void ct_serve_windows_ended(struct ct_serve_window *w);
-/* When the next one is due; below 0: none is. */
+/* Returns when the next window is due; below 0: none. */
 double ct_serve_windows_next(void);
 
 /* serve.c
@@ -144,16 +145,16 @@ double ct_serve_windows_next(void);
 #define CT_SERVE_SECONDS 3600L
 #define CT_SERVE_UPLOAD ((size_t)64 << 10)
 #define CT_SERVE_WORKER_MEMORY ((size_t)2 << 30)
-/* A mode that a request turned on ends by itself so long after the time for which it is needed, if
- * this program is killed. */
+/* Seconds after the time of a request in which the mode that it turned on ends by itself if this
+ * program is killed. */
 #define CT_SERVE_GRACE 30
-/* A window of a mode that is on by itself waits so long for its client. */
+/* Seconds that a window of a mode that is on anyway waits for its client. */
 #define CT_SERVE_PATIENCE 900
 
 struct ct_serve_pids {
 	const int *pids;
-	size_t count;	   /* 0: every process that answers */
-	const char *asked; /* only those whose CPROF_SERVE is this; NULL: whatever it is */
+	size_t count;	   /* 0: all processes that answer */
+	const char *asked; /* only those with this CPROF_SERVE; NULL: any */
 };
 
 struct ct_serve_request {
@@ -163,33 +164,33 @@ struct ct_serve_request {
 	int debug;	  /* ?debug= */
 	bool folded;	  /* fgprof's ?format=folded */
 	double keep;	  /* seconds until the client's next request of its kind */
-	bool foreign;	  /* a page of another site may ask: no mode is turned on for it */
-	bool arguments;	  /* cmdline tells them */
-	const char *text; /* symbol: the addresses; */
+	bool foreign;	  /* it comes from a page of another site, so no mode is turned on */
+	bool arguments;	  /* cmdline shows arguments */
+	const char *text; /* for /symbol: the addresses */
 	const char *host; /* the Host header, or our own address */
-	const struct ct_serve_window *window; /* of a profile */
+	const struct ct_serve_window *window; /* window for a profile */
 	const char *label; /* "request 127.0.0.1: /debug/pprof/heap", for messages */
 };
 
-/* Written by a worker into memory that it shares with the server. */
+/* The reply, written by a worker into memory that it shares with the server. */
 struct ct_serve_reply {
 	unsigned status;
 	char type[64]; /* Content-Type */
 	char file[64]; /* for Content-Disposition, or "" */
 	bool error;    /* X-Go-Pprof: 1 */
 	bool started;  /* the request has turned its mode on */
-	/* Of the request's window: how many seconds the process has it from now on, or below 0; how
-	 * it goes on. */
+	/* For the request's window: seconds for which the process keeps it, or below 0; and how it
+	 * goes on. */
 	double lease;
 	struct ct_window_id id;
-	bool taken; /* the snapshot has what was taken */
-	int pid;    /* RESOLVE: the process */
+	bool taken; /* the snapshot has the profile that was taken */
+	int pid;    /* RESOLVE: the process that was found */
 };
 
 struct ct_serve_out {
 	struct ct_serve_reply *reply;
 	FILE *body;
-	int snapshot; /* where that goes which was taken of a window that goes on */
+	int snapshot; /* file for the profile that was taken from a window that goes on */
 };
 
 /* Sets status and type of a reply with a body. */
@@ -199,19 +200,18 @@ void ct_serve_reply_set(struct ct_serve_reply *reply, unsigned status, const cha
 #define CT_SERVE_PLAIN "text/plain; charset=utf-8"
 #define CT_SERVE_HTML "text/html; charset=utf-8"
 #define CT_SERVE_JSON "application/json"
-/* An error as net/http/pprof gives it: a line of text. */
+/* Makes an error reply as net/http/pprof does: a line of text. */
 void ct_serve_reply_fail(struct ct_serve_out *out, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* serve_listen.c
  *
- * The address at which `cprof serve` listens, and who may name it.
- */
+ * The address at which `cprof serve` listens, and the host names that requests may use. */
 
 struct ct_serve_listen {
 	int fd;
-	bool loopback;	   /* only this machine reaches it */
-	char host[256];	   /* as the user gave it, without port and brackets */
+	bool loopback;	   /* only this machine can reach it */
+	char host[256];	   /* host as the user gave it, without port and brackets */
 	char address[280]; /* "127.0.0.1:6060", "[::1]:6060" */
 };
 
@@ -219,7 +219,7 @@ struct ct_serve_listen {
  * chooses one. Returns 0, or -1 with *WHY, which the caller frees. */
 int ct_serve_listen_open(struct ct_serve_listen *l, const char *where, char **why);
 
-/* Splits WHERE into host and port, the defaults being 127.0.0.1 and 6060. Returns false if it is no
+/* Splits WHERE into host and port; the defaults are 127.0.0.1 and 6060. Returns false if it is no
  * address. */
 bool ct_serve_listen_split(const char *where, char host[256], char port[8]);
 
@@ -236,8 +236,8 @@ bool ct_serve_listen_knows(const char *header, const char *name);
 struct ct_serve_how {
 	const struct ct_serve_listen *at;
 	struct ct_serve_pids only;
-	double keep;	/* seconds for which a mode stays on that a request has turned on */
-	bool arguments; /* cmdline tells the programs' arguments */
+	double keep;	/* seconds for which a mode that a request turned on stays on */
+	bool arguments; /* cmdline shows the programs' arguments */
 };
 
 /* Answers requests until SIGINT or SIGTERM, or until all processes of ONLY have ended.
@@ -274,7 +274,7 @@ enum {
 	CT_MHD_CONNECTION_FD = 6
 };
 
-/* Both are the first member of a union of the library. */
+/* Both are the first member of one of the library's unions. */
 union ct_mhd_info {
 	int fd;
 	const struct sockaddr *address;
@@ -317,29 +317,29 @@ extern struct ct_mhd ct_mhd;
 struct ct_serve_job {
 	pid_t worker;
 	struct ct_serve_reply *reply; /* shared with the worker */
-	int body, snapshot, messages; /* files in memory; -1: taken away by the caller */
-	void *arg;		      /* of the caller */
-	struct ct_serve_window *ends; /* of the caller */
+	int body, snapshot, messages; /* files in memory; -1: the caller has taken it */
+	void *arg;		      /* used by the caller */
+	struct ct_serve_window *ends; /* used by the caller: the window that the worker ends */
 	struct ct_serve_job *next;
 };
 
 /* Starts a worker. Returns NULL with errno set. */
 struct ct_serve_job *ct_serve_jobs_start(const struct ct_serve_request *r, void *arg);
 unsigned ct_serve_jobs_count(void);
-/* Ends a worker soon, within what it may not leave undone. It is reported as the others are. */
+/* Ends a worker soon, but not before what it must finish. It is reported like others. */
 void ct_serve_jobs_cancel(struct ct_serve_job *job);
 void ct_serve_jobs_cancel_all(void);
-/* Returns the next worker that has ended, with its reply, or NULL. A worker that failed has a
- * reply that says so. The caller releases it. */
+/* Returns the next worker that has ended, with its reply, or NULL. If the worker failed, the reply
+ * says so. The caller releases it. */
 struct ct_serve_job *ct_serve_jobs_ended(void);
 void ct_serve_jobs_release(struct ct_serve_job *job);
 
-/* In a worker: from here on it may be ended. Before, it may not: it would leave a mode on, of which
- * the server knows nothing. */
+/* Called by a worker that may be ended from here on. Before, it might leave a mode on of which the
+ * server doesn't know. */
 void ct_serve_jobs_may_end(void);
-/* In a worker that may not be ended yet: it is to end soon. */
+/* In a worker that may not be ended yet: must it end soon? */
 bool ct_serve_jobs_is_cancelled(void);
-/* In a worker: waits until one of few may use the processor for long. */
+/* In a worker: waits for its turn, because only a few may use the processor for long. */
 void ct_serve_jobs_wait_turn(void);
 
 /* serve_exchange.c
@@ -352,26 +352,26 @@ struct MHD_Connection;
 struct ct_serve_exchange {
 	struct MHD_Connection *connection;
 	int socket;
-	bool suspended; /* its reply is being made */
-	bool resumed;	/* it is made: MHD calls the handler */
-	bool waits;	/* for a window that another request has, or that is ending */
+	bool suspended; /* the reply is being made */
+	bool resumed;	/* the reply is made, and MHD calls the handler */
+	bool waits;	/* it waits for a window that another request has, or that is being ended */
 	bool crowded;	/* too many other clients have windows */
-	bool gone;	/* its client is */
-	bool head;	/* only the header is wanted */
-	char *path;	/* NULL: the header is not complete */
+	bool gone;	/* the client is gone */
+	bool head;	/* only the header is wanted (HEAD) */
+	char *path;	/* NULL: the request's header is not complete */
 	char *query, *host, *client;
 	char *text; /* the body of the request */
 	size_t text_size;
 	char *label;
-	struct ct_serve_window *window; /* that it has now */
+	struct ct_serve_window *window; /* window that it has now */
 	struct ct_serve_request request;
-	struct ct_serve_job *job; /* a worker has been started, or has ended */
+	struct ct_serve_job *job; /* the running or ended worker */
 	struct ct_serve_exchange *next;
 };
 
 /* Makes an exchange for URI, which is as the client sent it. */
 struct ct_serve_exchange *ct_serve_exchange_new(struct MHD_Connection *c, const char *uri);
-/* The header is complete; PATH is decoded and without the query. */
+/* Call when the header is complete; PATH is decoded and without the query. */
 void ct_serve_exchange_path(struct ct_serve_exchange *x, const char *path);
 /* Adds to the body of the request, as far as there is room for it. */
 void ct_serve_exchange_upload(struct ct_serve_exchange *x, const char *data, size_t size);
@@ -382,18 +382,18 @@ int ct_serve_exchange_begin(struct ct_serve_exchange *x, const char *method,
 /* The exchange's worker has ended: starts the next one, or resumes the connection, whose handler
  * then calls ct_serve_exchange_reply. */
 void ct_serve_exchange_ended(struct ct_serve_exchange *x);
-/* Requests that wait for a window try again. */
+/* Lets requests that wait for a window try again. */
 void ct_serve_exchange_retry(void);
-/* The end begins: no more workers are started, and no window waits for its client any more. */
+/* Begins the end: no worker is started any more, and no window waits for its client. */
 void ct_serve_exchange_stop(void);
-/* The end: every connection is resumed. */
+/* At the end: resumes every connection. */
 void ct_serve_exchange_resume_all(void);
 int ct_serve_exchange_reply(struct ct_serve_exchange *x);
-/* The exchange is over; SENT: the client has all of it. Frees it, at the end of its worker at the
+/* Ends the exchange; SENT: the client has got everything. Frees it, at the end of its worker at the
  * latest. */
 void ct_serve_exchange_end(struct ct_serve_exchange *x, bool sent);
 
-/* All that exist. */
+/* All exchanges that exist. */
 extern struct ct_serve_exchange *ct_serve_exchange_all;
 
 double ct_serve_exchange_now(void);
@@ -412,14 +412,14 @@ int ct_serve_helper(const char *address, int (*serve)(const char *address));
  * Pages of `cprof serve`.
  */
 
-/* Everything up to the body's first element; TITLE is plain text without markup. */
+/* Writes everything up to the body's first element; TITLE is plain text. */
 void ct_serve_html_begin(FILE *to, const char *title);
-/* The same for the page of processes, whose body is laid out over the whole window. */
+/* The same for the page of processes, whose body fills the window. */
 void ct_serve_html_begin_home(FILE *to, const char *title);
 void ct_serve_html_end(FILE *to);
-/* The script of the page of processes. */
+/* Writes the script of the page of processes. */
 void ct_serve_html_script(FILE *to);
-/* Text that may hold anything. */
+/* Writes text that may contain anything. */
 void ct_serve_html_text(FILE *to, const char *text);
 
 /* The files of tools/serve/page/ as text, ended by NULL; made by tools/flame/page/embed.sh. */
@@ -428,9 +428,7 @@ extern const char *const ct_serve_script[];
 
 /* serve_processes.c
  *
- * The processes that are served, with what they say of themselves. Called by the workers for /,
- * /targets and /metrics.
- */
+ * The served processes and their statuses. Called by the workers for /, /targets and /metrics. */
 
 struct ct_serve_process {
 	int pid;
@@ -443,34 +441,34 @@ struct ct_serve_processes {
 	size_t count, room;
 };
 
-/* Asks those of ONLY, or all; SPANS: for their spans, too. Those that don't answer are left out. */
+/* Asks the processes of ONLY, or all; SPANS: for their spans, too. Those that don't answer are left
+ * out. */
 void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only,
 			    bool spans);
-/* Does a process with this STATUS belong to ONLY, if ONLY names none? */
+/* Does a process with this STATUS belong to ONLY, if ONLY lists none? */
 bool ct_serve_processes_wants(const struct ct_serve_pids *only,
 			      const struct cp_control_message *status);
-/* The same of process PID. ASK: in any case it must answer, that is, be profiled and let us ask. */
+/* The same for process PID. ASK: in any case it must answer, so it must be profiled. */
 bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid, bool ask);
 
-/* The number of MODE's KEY, "cpu.samples"; 0: it isn't there. */
+/* Returns the number of MODE's KEY, as of "cpu.samples"; 0: none. */
 unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,
 					     const char *key);
 bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode);
 
-/* Do the mode's losses count as nanoseconds of waiting, and not as samples? */
+/* Are the mode's losses nanoseconds of waiting, and not samples? */
 bool ct_serve_processes_loses_time(const char *mode);
 
 /* serve_sums.c
  *
- * Adds profiles of one process up, or subtracts them; in a worker.
- */
+ * Adds or subtracts profiles of one process; in a worker. */
 
 /* Returns P with equal rows joined, or NULL. Frees P. */
 struct ct_profile *ct_serve_sums_joined(struct ct_profile *p);
-/* Returns by how much P differs from BEFORE: P, if BEFORE is of another run. Frees both. */
+/* Returns the change from BEFORE to P; P, if BEFORE is of another run. Frees both. */
 struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile *before);
-/* Returns the sum of P and what was taken of window W before. Frees P. Memory in use is that of P.
- */
+/* Returns the sum of P and what was taken from window W before. Frees P. Memory in use is that of
+ * P. */
 struct ct_profile *ct_serve_sums_with_parts(const struct ct_serve_window *w, struct ct_profile *p);
 
 /* serve_profile.c */
@@ -478,19 +476,19 @@ void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out
 /* Adds lines to P, from the files of process PID as it sees them. */
 void ct_serve_profile_symbolize(struct ct_profile *p, int pid);
 
-/* serve_text.c: P as net/http/pprof writes it with ?debug=1. */
+/* serve_text.c: writes P as net/http/pprof does for ?debug=1. */
 void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FILE *to);
 
 /* serve_threads.c: where every thread is now, as Go serves its goroutines. */
 void ct_serve_threads(const struct ct_serve_request *r, struct ct_serve_out *out);
 
-/* serve_process.c: what needs no profile. */
+/* serve_process.c: replies without a profile. */
 void ct_serve_process_index(const struct ct_serve_request *r, struct ct_serve_out *out);
 void ct_serve_process_cmdline(const struct ct_serve_request *r, struct ct_serve_out *out);
 void ct_serve_process_symbol(const struct ct_serve_request *r, struct ct_serve_out *out);
 void ct_serve_process_threadcreate(const struct ct_serve_request *r, struct ct_serve_out *out);
 
-/* serve_list.c, serve_metrics.c: all processes. */
+/* serve_list.c, serve_metrics.c: replies about all processes. */
 void ct_serve_list_resolve(const struct ct_serve_request *r, struct ct_serve_out *out);
 void ct_serve_list_home(const struct ct_serve_request *r, struct ct_serve_out *out);
 void ct_serve_list_targets(const struct ct_serve_request *r, struct ct_serve_out *out);

@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A flame graph shows the last minute: the windows that were taken in it. */
+/* A flame graph shows the last minute: the windows taken in it. */
 #define MINUTE 60.0
-/* The window by which a mode stays on between requests for sums. */
+/* Name of the window that keeps a mode on between requests for sums. */
 #define SUMS "sums"
 
 struct ct_serve_exchange *ct_serve_exchange_all;
-static bool stops; /* the server */
+static bool stops; /* the server is ending */
 
 double ct_serve_exchange_now(void)
 {
@@ -97,7 +97,7 @@ static int queue(struct ct_serve_exchange *x, const struct ct_serve_reply *reply
 	ct_mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (*reply->type)
 		ct_mhd.add_response_header(response, "Content-Type", reply->type);
-	/* Nobody is to have our pages clicked on in his own. */
+	/* Other sites must not show our pages in a frame. */
 	if (!strcmp(reply->type, CT_SERVE_HTML))
 		ct_mhd.add_response_header(response, "Content-Security-Policy",
 					   "frame-ancestors 'self'");
@@ -160,7 +160,7 @@ int ct_serve_exchange_reply(struct ct_serve_exchange *x)
 	if (!job)
 		return refuse_request(x, 503, "no worker can be started for this request");
 	body = job->body;
-	job->body = -1; /* the response closes it */
+	job->body = -1; /* the response closes the descriptor */
 	if (job->reply->status >= 500 && !x->gone && !stops) {
 		char text[256] = "";
 		ssize_t n = pread(body, text, sizeof(text) - 1, 0);
@@ -183,13 +183,13 @@ static char *window_key(const struct ct_serve_exchange *x)
 
 	if (r->what == CT_SERVE_FLAME)
 		return ct_memory_printf("flame %s", r->kind->dump);
-	/* Two scrapers of one machine are told apart by their names. */
+	/* Two scrapers on one machine differ by their names. */
 	if (r->kind->span == CT_SERVE_DELTA)
 		return ct_memory_printf("%s %s %s", r->kind->name, x->client, agent ? agent : "");
 	return x->request.seconds ? NULL : ct_memory_strdup(SUMS);
 }
 
-/* Sums take nothing of their window, so several requests may have it. */
+/* Requests for sums take nothing from their window, so several may have it. */
 static bool take_window(struct ct_serve_exchange *x)
 {
 	const struct ct_serve_route *r = &x->request.route;
@@ -206,7 +206,7 @@ static bool take_window(struct ct_serve_exchange *x)
 	return x->window != NULL;
 }
 
-/* Starts X's worker, or has X wait. Returns false if that can't be done. */
+/* Starts X's worker, or makes X wait. Returns false if neither is possible. */
 static bool start_exchange(struct ct_serve_exchange *x)
 {
 	bool ready = !x->request.route.kind || take_window(x);
@@ -218,7 +218,7 @@ static bool start_exchange(struct ct_serve_exchange *x)
 	return x->job != NULL;
 }
 
-/* Starts a worker that finds out which process is the only one. */
+/* Starts a worker that finds the only process. */
 static bool resolve_path(struct ct_serve_exchange *x)
 {
 	struct ct_serve_request r = x->request;
@@ -285,7 +285,7 @@ void ct_serve_exchange_ended(struct ct_serve_exchange *x)
 	const struct ct_serve_kind *k = x->request.route.kind;
 	bool resolved = !x->request.route.pid && job->reply->pid;
 
-	/* A delta that the client doesn't get is part of its next one. */
+	/* The client's next delta contains a delta that it didn't get. */
 	if (k && (stops || k->span != CT_SERVE_DELTA))
 		release_window(x, false);
 	if (!x->connection) {
@@ -331,7 +331,7 @@ void ct_serve_exchange_end(struct ct_serve_exchange *x, bool sent)
 
 	x->connection = NULL;
 	if (job && x->suspended && !x->resumed) {
-		/* The worker goes on until it may be ended; then ct_serve_exchange_ended. */
+		/* The worker goes on until it may be ended; see ct_serve_exchange_ended. */
 		ct_serve_jobs_cancel(job);
 		return;
 	}
@@ -381,7 +381,7 @@ static int read_arguments(struct ct_serve_exchange *x)
 	return 0;
 }
 
-/* Is URL, of an Origin or a Referer header, one of this server? */
+/* Is URL, from an Origin or Referer header, one of this server? */
 static bool is_own(const struct ct_serve_exchange *x, const char *url)
 {
 	const char *at = strstr(url, "://");

@@ -48,7 +48,7 @@ static struct watched find_watched(const char *address)
 	return w;
 }
 
-/* Waits until all in W have ended, or SERVER has. Returns whether it was the processes. */
+/* Waits until all in W have ended, or SERVER has. Returns true if W's processes have. */
 static bool wait_for(struct watched *w, int server)
 {
 	size_t left = w->count;
@@ -113,7 +113,7 @@ int ct_serve_helper(const char *address, int (*serve)(const char *address))
 {
 	int status = CT_OK;
 
-	/* A process whose helper found ours still there, and left, is seen by the next round. */
+	/* The next round sees a process whose helper left because it found this one still there. */
 	while (ct_helper_become_only("serve", address)) {
 		if (is_any(address))
 			status = serve_while_any(address, serve);

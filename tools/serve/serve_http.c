@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop of the server; see serve.h. */
+/* The loop of the server, by libmicrohttpd; see serve.h. */
 #include "serve/serve.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 
 #include "verbs/verbs.h"
 
-/* A client that neither reads nor writes. */
+/* Time after which a client that neither reads nor writes is dropped. */
 #define IDLE_SECONDS 30u
-/* At the end, for workers and for modes that must be turned off. */
+/* Time at the end for workers, and for modes that must be turned off. */
 #define END_SECONDS 12.0
 
 static struct {
 	const struct ct_serve_how *how;
 	struct MHD_Daemon *daemon;
 	int epoll, signals;
-	int *processes; /* pidfds of the processes that are served; -1: it has ended */
+	int *processes; /* pidfds of the served processes; -1: the process has ended */
 	bool ends;
 } my;
 
@@ -64,7 +64,7 @@ static void completed(void *arg, struct MHD_Connection *c, void **state, int how
 
 /* ---- workers ---- */
 
-/* Starts workers that end windows. ALL, at the end: not more than there may be at once. */
+/* Starts workers that end windows. ALL, at the end: up to the limit of workers. */
 static void end_windows(bool all)
 {
 	struct ct_serve_window *w;
@@ -111,7 +111,7 @@ static void see_signals(void)
 			my.ends = true;
 }
 
-/* Loads libmicrohttpd. */
+/* ---- libmicrohttpd ---- */
 
 struct ct_mhd ct_mhd;
 
@@ -141,7 +141,7 @@ bool ct_serve_http_load(void)
 			       sizeof(functions) / sizeof(*functions));
 }
 
-/* Milliseconds until something is due, or -1. */
+/* Returns the milliseconds until something is due, or -1. */
 static int timeout(void)
 {
 	unsigned long long ms = 0;
@@ -198,7 +198,7 @@ static bool all_ended(void)
 	return my.how->only.count;
 }
 
-/* Workers and windows, at the end. */
+/* Ends workers and windows, at the end. */
 static void end_all(void)
 {
 	double until = ct_serve_exchange_now() + END_SECONDS, left;

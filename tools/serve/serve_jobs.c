@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See serve.h. */
+/* Workers: starts and ends them, and calls what they do; see serve.h. */
 #include "serve/serve.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 #define SYS_close_range 436
 #endif
 
-/* So many workers may symbolize at once. */
+/* Number of workers that may symbolize at once. */
 #define TURNS 2
 
 static struct ct_serve_job *jobs;
 static unsigned job_count;
-static int turns = -1; /* a file whose first bytes are locked by whose turn it is */
+static int turns = -1; /* a file in which a worker locks a byte for its turn */
 
 /* ---- the worker ---- */
 
@@ -95,7 +95,7 @@ static void become_worker(const struct ct_serve_job *job, const struct ct_serve_
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	signal(SIGTERM, SIG_DFL);
-	signal(SIGINT, SIG_IGN); /* of a terminal: the server ends us */
+	signal(SIGINT, SIG_IGN); /* signals of a terminal: the server ends the workers */
 	sigprocmask(SIG_SETMASK, &block, NULL);
 	if (getppid() != server)
 		_exit(2);
@@ -106,7 +106,7 @@ static void become_worker(const struct ct_serve_job *job, const struct ct_serve_
 	setrlimit(RLIMIT_DATA, &memory);
 }
 
-/* Text may be shown on a terminal, by curl. Returns whether that has worked. */
+/* Cleans text, which curl may show on a terminal. Returns whether that has worked. */
 static bool clean(FILE *body, const char *type)
 {
 	int fd = fileno(body);
@@ -121,11 +121,11 @@ static bool clean(FILE *body, const char *type)
 				  : !ftruncate(fd, (off_t)ct_out_guard_clean(text, (size_t)size));
 }
 
-/* What workers do; each function writes the reply of one request. Called by serve_jobs.c. */
+/* ---- what workers do: each function writes the reply of one request ---- */
 
 static void serve_work(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
-	/* Any process has files in /proc, which this user may read and others may not. */
+	/* Every process has files in /proc; this user may read them, others may not. */
 	bool of_proc = r->route.what == CT_SERVE_CMDLINE || r->route.what == CT_SERVE_SYMBOL ||
 		       r->route.what == CT_SERVE_THREADCREATE;
 
@@ -246,7 +246,7 @@ void ct_serve_jobs_cancel_all(void)
 		kill(job->worker, SIGTERM);
 }
 
-/* The worker ended without a reply: its last message says why. */
+/* The worker ended without a reply; its last message says why. */
 static void say_why(struct ct_serve_job *job, int status)
 {
 	char text[512] = "", *line;
@@ -290,5 +290,5 @@ struct ct_serve_job *ct_serve_jobs_ended(void)
 			say_why(job, status);
 		return job;
 	}
-	return ct_serve_jobs_ended(); /* The child was no worker; look for another one. */
+	return ct_serve_jobs_ended(); /* The child was no worker, so look for another one. */
 }

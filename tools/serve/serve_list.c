@@ -34,7 +34,7 @@ void ct_serve_list_resolve(const struct ct_serve_request *r, struct ct_serve_out
 
 /* ---- targets ---- */
 
-/* For Prometheus' http_sd. A scraper of profiles puts __profile_path_prefix__ before its paths. */
+/* For Prometheus' http_sd. Scrapers of profiles prefix paths with __profile_path_prefix__. */
 void ct_serve_list_targets(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
 	struct ct_json j = ct_json_to(out->body);
@@ -66,7 +66,7 @@ void ct_serve_list_targets(const struct ct_serve_request *r, struct ct_serve_out
 
 /* ---- the page ---- */
 
-/* Per cent of the program's own CPU time. */
+/* Returns per cent of the program's own CPU time. */
 static double cost(const struct ct_serve_process *p)
 {
 	unsigned long long own = ct_control_number(&p->status, "cost_ns"),

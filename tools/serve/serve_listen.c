@@ -116,7 +116,7 @@ bool ct_serve_listen_knows(const char *header, const char *name)
 	char host[256], port[8];
 	unsigned char address[sizeof(struct in6_addr)];
 
-	/* HTTP/1.0: no browser. */
+	/* HTTP/1.0, so it is no browser. */
 	if (!header)
 		return true;
 	if (!ct_serve_listen_split(header, host, port))

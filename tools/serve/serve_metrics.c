@@ -18,7 +18,7 @@ static void put_heading(const struct page *g, const char *name, const char *type
 	fprintf(g->to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* A label's value: what would end it, or the line, is escaped. */
+/* Writes the value of a label; what would end the value or the line is escaped. */
 static void put_value(FILE *to, const char *text)
 {
 	for (; *text; text++) {
@@ -28,7 +28,7 @@ static void put_value(FILE *to, const char *text)
 	}
 }
 
-/* NAME{pid="12",program="app" and not yet the end. */
+/* Writes NAME{pid="12",program="app" without the closing brace. */
 static void begin_line(const struct page *g, const char *name, const struct ct_serve_process *p)
 {
 	fprintf(g->to, "%s{pid=\"%d\",program=\"", name, p->pid);
@@ -36,7 +36,7 @@ static void begin_line(const struct page *g, const char *name, const struct ct_s
 	fputc('"', g->to);
 }
 
-/* A value of each process, from the status's KEY in UNITs. */
+/* Writes a value of each process, from the status's KEY in UNITs. */
 static void of_processes(const struct page *g, const char *name, const char *type, const char *help,
 			 const char *key, double unit)
 {
@@ -49,7 +49,7 @@ static void of_processes(const struct page *g, const char *name, const char *typ
 	}
 }
 
-/* A value of the modes that are on, from the status's KEY in UNITs. MODE: of that one alone. */
+/* Writes a value of each mode that is on, or of MODE alone, from the status's KEY in UNITs. */
 static void of_modes(const struct page *g, const char *name, const char *type, const char *help,
 		     const char *mode, const char *key, double unit)
 {
@@ -86,7 +86,7 @@ static void put_lost_of(const struct page *g, const char *name, const struct ct_
 	}
 }
 
-/* TIME: of the modes that lose time, in seconds; else of the others. */
+/* TIME: writes the losses of modes that lose time, in seconds; else of the others. */
 static void put_lost(const struct page *g, const char *name, const char *help, bool time)
 {
 	put_heading(g, name, "counter", help);
@@ -138,7 +138,7 @@ static void put_span(const struct page *g, const struct ct_serve_process *p, cha
 		fprintf(g->to, ",le=\"%g\"} %llu\n", (double)bound / 1e9, up_to);
 		at += *at == ',';
 	}
-	/* The program went on counting while the parts were read. */
+	/* The program went on counting while its parts were read. */
 	count = count < up_to ? up_to : count;
 	begin_span(g, "_bucket", p, name);
 	fprintf(g->to, ",le=\"+Inf\"} %llu\n", count);
@@ -148,7 +148,7 @@ static void put_span(const struct page *g, const struct ct_serve_process *p, cha
 	fprintf(g->to, "} %llu\n", count);
 }
 
-/* What the spans used, a column of "spent.N" each: base/control.h. */
+/* The columns of "spent.N": what the spans used (base/control.h). */
 static const struct {
 	const char *name, *help;
 	double unit;
@@ -163,7 +163,7 @@ static const struct {
 	  "Memory that the spans' threads allocated in them while the heap mode was on.", 1 },
 };
 
-/* Returns the part of the text of "span.N" that is the name. */
+/* Returns the name in the text of "span.N". */
 static const char *name_in(const char *text)
 {
 	for (int i = 0; i < 3 && text; i++)

@@ -11,7 +11,7 @@
 #include "core/read.h"
 #include "serve/serve.h"
 
-/* Opens a file of the process in /proc, or says why that can't be done. */
+/* Opens a file of the process in /proc, or replies why that is impossible. */
 static FILE *open_proc(const struct ct_serve_request *r, struct ct_serve_out *out, const char *name)
 {
 	char *path = ct_memory_printf("/proc/%d/%s", r->route.pid, name);
@@ -147,7 +147,7 @@ void ct_serve_process_symbol(const struct ct_serve_request *r, struct ct_serve_o
 	if (p->location_count)
 		ct_serve_profile_symbolize(p, r->route.pid);
 	ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
-	/* pprof only looks whether it is 0. */
+	/* pprof only checks whether it is 0. */
 	fputs("num_symbols: 1\n", out->body);
 	for (size_t i = 0; i < p->location_count; i++) {
 		const struct ct_location *l = &p->locations[i];
@@ -162,7 +162,7 @@ void ct_serve_process_symbol(const struct ct_serve_request *r, struct ct_serve_o
 
 /* ---- the index ---- */
 
-/* How many samples there are: as a number, or that the mode is off. */
+/* Writes the number of samples, or that the mode is off. */
 static void put_count(const struct cp_control_message *status, const char *mode, FILE *to)
 {
 	char *since = ct_memory_printf("%s.since", mode),

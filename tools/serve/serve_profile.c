@@ -21,10 +21,10 @@
 #include "serve/serve.h"
 #include "verbs/verbs.h"
 
-/* Without an earlier window, a flame graph shows so long a window. */
+/* Seconds of the window that a flame graph shows if there is no earlier one. */
 #define FIRST_LOOK_SECONDS 3
 
-/* Says why process PID didn't do it. */
+/* Replies why process PID didn't do it. */
 static void request_failed(const struct ct_serve_request *r, struct ct_serve_out *out, char *why,
 			   int err)
 {
@@ -74,7 +74,7 @@ static struct ct_profile *dump_profile(const struct ct_serve_request *r, struct 
 	return p;
 }
 
-/* How often strangers are turned away in a window. */
+/* Time between two looks at which strangers are turned away during a window. */
 #define TURN_AWAY_MS 100
 
 /* Waits for MS milliseconds, or for the end of the process, or until this worker is to end. */
@@ -98,7 +98,7 @@ void ct_serve_profile_symbolize(struct ct_profile *p, int pid)
 	ct_verb_symbolize_process(p, pid);
 }
 
-/* ---- as Go names it ---- */
+/* ---- the names that Go uses ---- */
 
 static void rename_types(struct ct_profile *p, const char *const names[][2])
 {
@@ -114,7 +114,7 @@ static void name_as_go(struct ct_profile *p, const struct ct_serve_kind *k)
 						  { "blocking", "delay" },
 						  { NULL, NULL } };
 
-	/* Go has no wakers: with the types of "block" they would be added to it. */
+	/* Go has no wakers; with the types of "block" they would be added to it. */
 	if (!strcmp(k->dump, "wakers"))
 		return;
 	if (!strcmp(k->mode, "lock")) {
@@ -164,7 +164,7 @@ static void write_profile(const struct ct_serve_request *r, struct ct_serve_out 
 	free(file);
 }
 
-/* the page of `cprof flame` for P. */
+/* Writes the page of `cprof flame` for P. */
 
 static void serve_flame(struct ct_profile *p, const char *title, FILE *to)
 {
@@ -235,7 +235,7 @@ static struct ct_window *open_window(const struct ct_serve_request *r, struct ct
 		.lease = (r->seconds ? (double)r->seconds : r->keep) + CT_SERVE_GRACE,
 		.patience = is_delta ? CT_SERVE_PATIENCE + CT_SERVE_GRACE : 0,
 		.empty = true,
-		/* Sums of the companions are to be whole, too. */
+		/* Sums need whole companions, too. */
 		.only = holds ? NULL : r->route.kind->dump,
 		.id = &reply->id,
 		.holds = holds
@@ -256,7 +256,7 @@ static struct ct_window *open_window(const struct ct_serve_request *r, struct ct
 	return w;
 }
 
-/* Leaves the window to the server, or ends it. From here on this worker may be ended. */
+/* Leaves the window to the server, or ends it. This worker may be ended from here on. */
 static void leave_window(struct ct_serve_out *out, struct ct_window *w, bool open)
 {
 	double lease = -1;
@@ -279,7 +279,7 @@ static void wait_for_window(const struct ct_serve_request *r, struct ct_serve_ou
 		leave_window(out, w, false);
 }
 
-/* Has what was taken shown again with the next window. */
+/* Saves what was taken, to be shown again with the next window. */
 static void save(struct ct_serve_out *out, struct ct_profile *p)
 {
 	FILE *f = fdopen(dup(out->snapshot), "w");
@@ -301,8 +301,8 @@ static struct ct_window *take_window(const struct ct_serve_request *r, struct ct
 	if (ct_window_take(w, t, why) != CT_WINDOW_STOPPED ||
 	    out->reply->id.since[0] != CT_WINDOW_ALL)
 		return w;
-	/* The process knows a first delta's window from the take on. Others have ended the mode
-	 * before. */
+	/* The process knows a first delta's window only from its take on. Another client has ended
+	 * the mode before. */
 	free(*why);
 	ct_window_leave(w);
 	w = open_window(r, out, false, why, err);
@@ -339,8 +339,7 @@ static struct ct_profile *window_profile(const struct ct_serve_request *r, struc
 	return ct_serve_sums_with_parts(r->window, p);
 }
 
-/* Returns what the mode has seen since its start, or by how much that changes. NULL: the reply says
- * why. */
+/* Returns everything since the mode's start, or its change. NULL: the reply says why. */
 static struct ct_profile *sums(const struct ct_serve_request *r, struct ct_serve_out *out)
 {
 	struct ct_profile *before = NULL, *p = NULL;
@@ -348,7 +347,7 @@ static struct ct_profile *sums(const struct ct_serve_request *r, struct ct_serve
 	int err;
 	struct ct_window *w = open_window(r, out, true, &why, &err);
 
-	/* So many have windows that the mode is on in any case. */
+	/* So many clients have windows that the mode stays on anyway. */
 	if (err == -EUSERS) {
 		free(why);
 	} else if (err) {

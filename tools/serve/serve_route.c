@@ -59,7 +59,7 @@ static struct ct_serve_route route(enum ct_serve_what what)
 	return (struct ct_serve_route){ .what = what };
 }
 
-/* Below /debug/pprof/. */
+/* Returns the route of a path below /debug/pprof/. */
 static struct ct_serve_route of_pprof(const char *name)
 {
 	static const struct {
@@ -80,7 +80,7 @@ static struct ct_serve_route of_pprof(const char *name)
 	return (struct ct_serve_route){ .what = CT_SERVE_PROFILE, .kind = k };
 }
 
-/* What is there of one process. */
+/* Returns the route of a path of one process. */
 static struct ct_serve_route of_process(const char *path)
 {
 	static const char pprof[] = "/debug/pprof";

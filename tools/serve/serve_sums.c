@@ -57,14 +57,14 @@ struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile 
 		ct_model_free(window);
 		window = NULL;
 	}
-	/* With a duration, a receiver would take what is in use for the window's. */
+	/* With a duration, a receiver would take the memory in use for the window's. */
 	if (window) {
 		window->time_nanos = before->time_nanos;
 		window->duration_nanos = p->time_nanos - before->time_nanos;
 	}
 	ct_model_free(before);
 	if (!window)
-		return ct_serve_sums_joined(p); /* another run: all of it is new */
+		return ct_serve_sums_joined(p); /* another run, so all of it is new */
 	ct_model_free(p);
 	return window;
 }

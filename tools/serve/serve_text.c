@@ -12,7 +12,7 @@
 
 struct order {
 	const struct ct_profile *p;
-	size_t by; /* the type */
+	size_t by; /* sample type by which rows are sorted */
 };
 
 static int by_value(const void *a, const void *b, void *arg)
@@ -42,7 +42,7 @@ static void put_addresses(const struct ct_profile *p, const struct ct_sample *s,
 	fputc('\n', to);
 }
 
-/* "#	0x401136	main+0x10	/src/app.c:12", one line for each call. */
+/* Writes "# 0x401136 main+0x10 /src/app.c:12", one line per call. */
 static void put_names(const struct ct_profile *p, const struct ct_sample *s, FILE *to)
 {
 	const uint32_t *frames = ct_frames(p, s);
@@ -84,7 +84,7 @@ static void put_heap_heading(const struct ct_profile *p, FILE *to)
 			sum[t] += ct_values(p, i)[t];
 	fputs("heap profile: ", to);
 	put_heap_values(p, sum, to);
-	fputs(" heap/2\n", to); /* Go's is twice the rate; a rate of 1 is not scaled by */
+	fputs(" heap/2\n", to); /* Go writes twice the rate; a rate of 1 isn't scaled */
 	free(sum);
 }
 

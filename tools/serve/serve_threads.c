@@ -23,7 +23,7 @@ static struct ct_profile *ask_threads(const struct ct_serve_request *r, struct c
 	return p;
 }
 
-/* Returns P with threads that are at the same place in one row, or NULL. Frees P. */
+/* Returns P with the threads at the same place joined in one row, or NULL. Frees P. */
 static struct ct_profile *joined_threads(struct ct_profile *p)
 {
 	struct ct_regex *own = ct_regex_new(
@@ -47,7 +47,7 @@ static void name_as_go(struct ct_profile *p)
 
 /* ---- debug=2: each thread by itself ---- */
 
-/* ALL: the threads, COUNT of them. */
+/* ALL: COUNT threads. */
 static void put_heading(const struct ct_thread_wait *t, const struct ct_thread_wait *all,
 			size_t count, FILE *to)
 {
@@ -95,7 +95,7 @@ static void put_threads(const struct ct_profile *p, FILE *to)
 		for (uint32_t d = 0; d < s->depth; d++) {
 			const struct ct_location *l = &p->locations[ct_frames(p, s)[d]];
 
-			/* The placeholder of a thread that runs has no address. */
+			/* The placeholder for a running thread has no address. */
 			for (uint32_t n = 0; l->address && n < l->line_count; n++)
 				put_frame(p, l, &p->lines[l->first_line + n], to);
 			if (l->address && !l->line_count)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order in which they were last used. */
+/* The windows, in the order in which they were last used. */
 static struct ct_serve_window *windows;
 
 static void unlink_window(struct ct_serve_window *w)

@@ -12,7 +12,7 @@
 /* A growth by this many standard deviations isn't chance. */
 #define DEVIATIONS 3
 
-/* Returns the index in a detail of sample I's age, or -1. */
+/* Returns the index of sample I's age in a detail, or -1. */
 static int age_of(const struct ct_profile *p, size_t i)
 {
 	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
@@ -118,7 +118,7 @@ static int by_end(const void *x, const void *y)
 	return m == n ? by_time(x, y) : m > n ? 1 : -1;
 }
 
-/* Returns the sum of what has an age of LEAST or more. */
+/* Returns the sum of the values with an age of LEAST or more. */
 static double sum_from(const double by_age[CT_LEAK_AGES], unsigned least)
 {
 	double sum = 0;
@@ -191,7 +191,7 @@ static double compare_with_first(const struct ct_leaks *l, struct ct_leak_row *r
 	if (l->dumps[l->count - 1].has_ages)
 		return of_change(l, before->ageless_turnover + sum_from(before->turnover, 0),
 				 r->detail->turnover, r->detail->ageless_turnover);
-	/* Which blocks came is not known, so it is only that of the growth. */
+	/* It is unknown which blocks came, so the age is that of the growth. */
 	return r->blocks > 0 && r->grown > 0 ? r->grown * (double)r->bytes / (double)r->blocks : 0;
 }
 
@@ -210,8 +210,8 @@ static bool is_beyond(const struct ct_leak_row *r, double variance)
  * growth is beyond chance only if it is a multiple of the swing, a larger one where few dumps tell
  * of the swing. */
 
-#define FEW_DUMPS 6 /* the swing is hardly known: what rises in each of them may be growth */
-#define SWING_DEVIATIONS 1.5 /* in a swing */
+#define FEW_DUMPS 6 /* with fewer, a swing is hardly known: rows that rise each time may grow */
+#define SWING_DEVIATIONS 1.5 /* deviations within a swing */
 
 /* Returns the chance that Student's t of K degrees of freedom is between -T and T. */
 static double chance_within(double t, size_t k)
@@ -226,10 +226,10 @@ static double chance_within(double t, size_t k)
 	return k % 2 ? M_2_PI * (asin(sine) + sine * sum) : sine * sum;
 }
 
-/* Returns Student's quantile for COUNT dumps where the normal one is Z. */
+/* Returns Student's quantile for COUNT dumps that corresponds to the normal quantile Z. */
 static double quantile(double z, size_t count)
 {
-	double low = z, high = 100 * z; /* of three dumps it is 79 times Z, if that is 3 */
+	double low = z, high = 100 * z; /* for three dumps it is 79 times Z, if Z is 3 */
 
 	for (int i = 0; i < 40; i++) {
 		double middle = (low + high) / 2;
@@ -244,7 +244,7 @@ static double quantile(double z, size_t count)
 
 static double time_of(const struct ct_leaks *l, size_t i)
 {
-	/* Dumps without times come in their order. */
+	/* Dumps without times are in the order of the operands. */
 	return l->minutes > 0
 		       ? ((double)end_of(l->dumps[i].p) - (double)end_of(l->dumps[0].p)) / 60e9
 		       : (double)i;
@@ -257,7 +257,7 @@ static int by_value(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* Returns the growth in a unit of time; BYTES are those of each dump. */
+/* Returns the growth per unit of time; BYTES has the bytes of each dump. */
 static double slope_of(const struct ct_leaks *l, const double *bytes)
 {
 	size_t half = (l->count + 1) / 2, n = 0;
@@ -327,11 +327,11 @@ static bool follow_trend(struct ct_leaks *l, struct ct_leak_row *r)
 	has_grown = is_beyond(r, r->variance) && has_stayed(l, r);
 	rises = never_less(l, bytes);
 	free(bytes);
-	/* As the error that it is shown with. */
+	/* The same error as the one that is shown. */
 	r->variance += pow(deviation * quantile(CT_SAMPLING_95, l->count) / CT_SAMPLING_95, 2);
 	if (!has_grown || r->grown > quantile(DEVIATIONS, l->count) * deviation)
 		return has_grown;
-	/* A queue that fills rises, too. What tells a leak then is that its blocks have stayed. */
+	/* A queue that fills also rises; a leak differs in that its blocks have stayed. */
 	rises &= l->count <= FEW_DUMPS;
 	r->is_few = rises && l->dumps[l->count - 1].has_ages;
 	l->rising += rises && !r->is_few;

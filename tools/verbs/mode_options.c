@@ -93,7 +93,7 @@ char *ct_mode_options_escaped(const char *path)
 	return to;
 }
 
-/* A number from 1 to MAX. */
+/* Is TEXT a number from 1 to MAX? */
 static bool is_rate(const char *text, long max)
 {
 	long n = strtol(text, NULL, 10);
@@ -101,7 +101,7 @@ static bool is_rate(const char *text, long max)
 	return !text[strspn(text, "0123456789")] && n >= 1 && n <= max;
 }
 
-/* "1", "512K", "1.5MiB": the library knows which of them it takes. */
+/* Is TEXT like "1", "512K", "1.5MiB"? The library knows which sizes it accepts. */
 static bool is_size(const char *text)
 {
 	size_t n = strspn(text, "0123456789.");
@@ -166,7 +166,7 @@ int ct_mode_options_check(const struct ct_verb *verb)
 	return CT_OK;
 }
 
-/* "-event page-faults" takes page-faults for the command. */
+/* "-event page-faults" makes page-faults the command. */
 void ct_mode_options_hint(const char *before, const char *operand)
 {
 	const char *name = before + strspn(before, "-");

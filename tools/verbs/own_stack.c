@@ -24,7 +24,7 @@ static const char *name_at(const struct ct_profile *p, const struct ct_sample *s
 	return k < s->depth ? name_of(p, &p->locations[ct_frames(p, s)[k]], 0) : UNNAMED;
 }
 
-/* The innermost own function from frame FIRST on; if there is none, frame FIRST. */
+/* Returns the innermost own function from frame FIRST on; if there is none, frame FIRST. */
 static const char *function_from(struct ct_own *o, const struct ct_profile *p,
 				 const struct ct_sample *s, uint32_t first)
 {
@@ -85,7 +85,7 @@ const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, si
 	const struct ct_sample *s = &p->samples[i];
 	uint32_t mark = 0;
 
-	/* Without a waking stack, the frame that says why is the first. */
+	/* Without a waking stack, the first frame is the one that says why. */
 	while (mark < s->depth && *name_at(p, s, 0) != '[' &&
 	       strcmp(name_at(p, s, mark), "[woken by]") != 0)
 		mark++;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns in front of a name. */
+/* Number of columns before a name. */
 #define COLUMNS_BEFORE 37
 #define PROGRAMS_SHOWN 3
 
@@ -54,7 +54,7 @@ static uint32_t node_of(const struct ct_graph *g, size_t i, uint32_t line)
 	return g->location_nodes[first + (line < count ? line : 0)];
 }
 
-/* By location: the node of the location's innermost own function, or CT_NONE. */
+/* Returns for each location the node of its innermost own function, or CT_NONE. */
 static uint32_t *own_nodes(const struct ct_report *r, struct ct_own *o)
 {
 	uint32_t *node = ct_memory_realloc(NULL, r->p->location_count + 1, sizeof(*node));
@@ -67,7 +67,8 @@ static uint32_t *own_nodes(const struct ct_report *r, struct ct_own *o)
 	return node;
 }
 
-/* By node: is it an own function? Callers with no time of their own are in the table, too. */
+/* Returns for each node whether it is an own function. Callers without time of their own are in the
+ * table, too. */
 static bool *are_own(const struct ct_report *r, struct ct_own *o)
 {
 	bool *own = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*own));

@@ -38,7 +38,7 @@ static void become(const char *program, char *const argv[], char *const settings
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execv(program, argv);
 	error = errno;
-	/* As everywhere, the shell runs a script without "#!". A program for another machine is not
+	/* The shell runs a script without "#!", as everywhere. A program for another machine is not
 	 * run. */
 	if (error == ENOEXEC && !ct_preload_is_elf(program))
 		execvp(program, argv);

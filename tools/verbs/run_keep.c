@@ -12,7 +12,7 @@
 
 #define COPIED_AT_ONCE 65536
 
-/* Only a profile is worth keeping. Profiles are gzip, as the library writes them. */
+/* Is FD a profile? Only profiles are kept. They are gzip, as the library writes them. */
 static bool is_profile(int fd)
 {
 	unsigned char begin[2];
@@ -47,7 +47,7 @@ static char *name_of(const char *path, long number)
 	return ct_memory_printf("%.*s.before%ld%s", stem, path, number, extension);
 }
 
-/* The oldest file is deleted. */
+/* Renames the files; the oldest one is deleted. */
 static void rotate(const char *path, long count)
 {
 	for (long i = count; i > 1; i--) {

@@ -12,18 +12,18 @@
 #include "core/read.h"
 #include "diff/diff.h"
 
-/* The type that is shown of a window of the heap. */
+/* The sample type that is shown for a window of the heap. */
 #define ALLOCATED "alloc_space"
 
 /* The files of one mode of one run. */
 struct files {
-	char **process; /* the command's own file, then its children's */
+	char **process; /* file of the command, then files of its children */
 	size_t count, room;
 	int64_t own, children;	    /* totals of the shown sample type */
-	struct ct_profile *profile; /* the command's own file, or NULL */
+	struct ct_profile *profile; /* profile of the command, or NULL */
 	char **companions;	    /* NAME.peak.EXT and the like */
 	size_t companion_count, companion_room;
-	char *peak; /* one of them that has samples, or NULL */
+	char *peak; /* one of the companions that has samples, or NULL */
 };
 
 /* The files of all modes, for the flame graph. */
@@ -131,7 +131,7 @@ static void call(const struct ct_verb *verb, char *option, const char *type, cha
 
 /* ---- files ---- */
 
-/* TAIL is the text after the name without its extension: ".pb.123", ".pb.123.2" */
+/* TAIL is the text after the name without its extension, such as ".pb.123" or ".pb.123.2". */
 static bool is_of_child(const char *tail, const char *ext)
 {
 	size_t n = strlen(ext);
@@ -139,7 +139,7 @@ static bool is_of_child(const char *tail, const char *ext)
 	return !strncmp(tail, ext, n) && tail[n] == '.' && ct_siblings_is_pid(tail + n + 1);
 }
 
-/* ".peak.pb" */
+/* TAIL is ".peak.pb", for example. */
 static bool is_companion(const char *tail, const char *ext)
 {
 	static const char *const names[] = { ".peak",	       ".mmap",	   ".lifetimes",
@@ -197,7 +197,7 @@ static void find_others(const struct ct_run_show *how, struct files *f, const ch
 	free(directory);
 }
 
-/* Prints the command that answers the question for which such a profile is taken. */
+/* Prints the command that answers the question for which people take such a profile. */
 static void say_next(const char *mode, const char *path)
 {
 	static const char *const answers[][3] = {
@@ -238,7 +238,7 @@ static void remember_file(const char *path)
 	*CT_PUSH(drawn.paths, drawn.count, drawn.room) = ct_memory_strdup(path);
 }
 
-/* The file whose top is shown comes first, because the page begins with it. */
+/* Puts the file whose top is shown first, because the page begins with it. */
 static void remember_all(const struct files *f)
 {
 	bool at_peak = !f->own && f->children <= f->own && f->peak;
@@ -345,7 +345,7 @@ static const char *nothing(const struct ct_run_show *how, const char *mode, bool
 static void show_top(const struct ct_run_show *how, const struct files *f, const char *mode)
 {
 	char *const *paths = f->process;
-	/* Options stay as the mode before had them. */
+	/* The options keep the values of the mode before. */
 	const char *type = how->window && !strcmp(mode, "heap") ? ALLOCATED : "";
 	size_t count = 1;
 
@@ -379,7 +379,7 @@ void ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	if (how->flame)
 		remember_all(&f);
 	show_top(how, &f, mode);
-	/* Those that the table's verb hasn't said. */
+	/* The notes that the table's verb hasn't printed. */
 	if (f.profile)
 		ct_notes_say(f.profile);
 	ct_model_free(f.profile);
@@ -405,7 +405,7 @@ void ct_run_show_change(const char *mode, const char *before, const char *path)
 	}
 	fprintf(stderr, "\ncprof: against the run before, %s:\n", before);
 	call(&ct_verb_diff, ct_memory_strdup("-nodecount=5"), NULL, paths, 2);
-	/* The sampling's chance is in the table, but not that of who comes to a lock first. */
+	/* The table has the chance of sampling, but not that of who comes to a lock first. */
 	if (ct_control_modes[ct_control_modes_find(mode)].waits)
 		fputs("cprof: it is one run each: waits differ from run to run\n", stderr);
 }

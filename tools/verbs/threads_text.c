@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of threads that a line shows. */
+/* Number of threads that a line names. */
 #define SHOWN 4
 
-static const struct ct_profile *sorted; /* for by_place */
+static const struct ct_profile *sorted; /* argument of by_place */
 
 static int by_place(const void *a, const void *b)
 {
@@ -104,7 +104,7 @@ void ct_threads_text_frames(const struct ct_profile *p, const struct ct_thread_w
 
 struct how {
 	FILE *to;
-	size_t columns; /* of a name; 0: any */
+	size_t columns; /* columns of a name; 0: any number */
 	const char *process;
 };
 

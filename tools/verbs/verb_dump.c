@@ -24,8 +24,8 @@ static const struct ct_option options[] = {
 	CT_TEXT("o", "FILE", &my.output, NULL), CT_END
 };
 
-/* Profiles of a mode's samples beside its own, and what their files' names have in them. A process
- * that doesn't make one has nothing in it. */
+/* The companions' profiles, and the parts of their file names. A process that doesn't make one has
+ * no samples for it. */
 static const struct {
 	int mode;
 	const char *name, *infix;
@@ -36,7 +36,7 @@ static const struct {
 	{ CT_IO, "io_wakers", "wakers" },
 };
 
-/* Says WHY, and frees it. */
+/* Prints WHY, and frees it. */
 static int say_why(char *why)
 {
 	fprintf(stderr, "cprof dump: %s\n", why);
@@ -60,7 +60,7 @@ static void see_modes(const struct ct_controlled *p, const struct cp_control_mes
 	}
 }
 
-/* Without an answer there is still the signal, on which the library writes files itself. */
+/* Without an answer the signal remains, on which the library writes files itself. */
 static int no_answer(int pid, char *why)
 {
 	say_why(why);
@@ -126,7 +126,7 @@ static int keep_profile(struct ct_profile *p, int pid, const char *path)
 	return status;
 }
 
-/* The views that have samples go to files beside PATH. */
+/* Writes the companions that have samples to files beside PATH. */
 static int keep_views(int pid, int mode, const char *path)
 {
 	int status = CT_OK;

@@ -22,7 +22,7 @@ static int64_t total_of(const struct ct_profile *p, size_t type)
 	return (int64_t)sum;
 }
 
-/* The number of locations of a mapping, and of those that have a function's name. */
+/* Number of locations of a mapping, and of those with a function's name. */
 struct use {
 	size_t locations, named;
 };

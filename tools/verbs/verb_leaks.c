@@ -7,12 +7,12 @@
 
 #include "verbs/verbs.h"
 
-#define FEW_SHOWN 3		   /* stacks with few blocks more */
+#define FEW_SHOWN 3		   /* number of shown stacks that have only a few more blocks */
 #define STACK_WITHOUT_TERMINAL 160 /* columns */
 #define COLUMNS_BEFORE_ONE 45
 #define COLUMNS_BEFORE_SEVERAL 47
-#define COLUMNS_ERROR 8 /* of the column for the sampling error */
-#define COLUMNS_AGE 6	/* of the column for the age */
+#define COLUMNS_ERROR 8 /* width of the column for the sampling error */
+#define COLUMNS_AGE 6	/* width of the column for the age */
 #define ERROR_WIDTH 7	/* in columns; the sign takes two bytes */
 
 static struct {
@@ -25,7 +25,7 @@ static const struct ct_option options[] = {
 	CT_INTEGER("nodecount", "N", &my.rows, "stacks shown (10; 0: all)"), CT_END
 };
 
-/* Returns the columns that there are for a stack after BEFORE columns; 0: any number. */
+/* Returns the columns left for a stack after BEFORE columns; 0: any number. */
 static size_t room_for_stack(size_t before)
 {
 	size_t columns = ct_short_name_columns();
@@ -51,7 +51,8 @@ static size_t cut_at(const char *text, size_t n)
 	return (size_t)(c - text);
 }
 
-/* The innermost functions matter most, so the end is cut. Returns whether it was. */
+/* Prints a stack. Its end is cut, because the innermost functions matter most. Returns whether it
+ * was cut. */
 static bool put_stack(const char *stack, size_t before)
 {
 	size_t room = room_for_stack(before), n = room ? cut_at(stack, room) : strlen(stack);
@@ -69,7 +70,7 @@ static char *bytes_text(char *to, double bytes)
 	return ct_numbers_format(to, ct_numbers_clamp(round(bytes)), "bytes", "auto");
 }
 
-/* Returns the columns that the optional ones take. */
+/* Returns the width of the optional columns. */
 static size_t more_columns(const struct ct_leaks *l)
 {
 	const struct ct_leak_dump *last = &l->dumps[l->count - 1];

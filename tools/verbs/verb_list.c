@@ -42,7 +42,7 @@ static int by_place(const void *x, const void *y, void *context)
 	return r ? r : (a->line > b->line) - (a->line < b->line);
 }
 
-/* All nodes whose function matches the pattern. */
+/* Returns all nodes whose function matches the pattern. */
 static const struct ct_node **pick_nodes(const struct ct_graph *g, struct ct_regex *pick, size_t *n)
 {
 	const struct ct_node **nodes = ct_memory_alloc(g->kept_count * sizeof(struct ct_node *));
@@ -128,7 +128,7 @@ static void show_source(struct listing *l, const struct routine *t, const struct
 	}
 }
 
-/* Without the source, numbers are still shown. */
+/* Shows numbers without the source, if that isn't found. */
 static void show_numbers(struct listing *l, const struct routine *t)
 {
 	int64_t flat, cum;
@@ -243,7 +243,7 @@ static void show_all(struct listing *l, const struct ct_node *const *nodes, size
 	}
 }
 
-/* Does any node have a place in a source? */
+/* Does any node have a line of a source? */
 static bool has_lines(const struct ct_node *const *nodes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

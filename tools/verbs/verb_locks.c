@@ -9,7 +9,7 @@
 #include "core/read.h"
 #include "verbs/verbs.h"
 
-/* The width of "  12.34ms  function" on either side. */
+/* Width of " 12.34ms function" on either side. */
 #define NUMBER_WIDTH 10
 #define WIDTH_WITHOUT_TERMINAL 100
 
@@ -29,11 +29,11 @@ struct side {
 	struct ct_profile *p; /* NULL: there is no such file */
 	struct ct_sums locks, functions;
 	int64_t total;
-	bool has_longest; /* the file tells the longest wait of each row */
-	bool wakers;	  /* each stack begins with that of the waking thread */
+	bool has_longest; /* the file has the longest wait of each row */
+	bool wakers;	  /* each stack begins with the waking thread's stack */
 };
 
-/* The indices of a file's counts and times: of waits, or of holders. */
+/* Finds the file's types for counts and times of waits or of holders. */
 static bool find_types(const struct ct_profile *p, size_t *count, size_t *time)
 {
 	*time = p->type_count ? ct_model_default_type(p) : 0;
@@ -65,7 +65,7 @@ static void add_to(struct ct_sum *sum, int64_t delay, int64_t waits, int64_t lon
 	sum->longest = longest > sum->longest ? longest : sum->longest;
 }
 
-/* Returns -1 after a message if FILE is no lock profile, or -own is no expression. */
+/* Returns -1 after a message if FILE is no lock profile, or -own is no valid expression. */
 static int sum_up(struct side *s, const char *file)
 {
 	const struct ct_profile *p = s->p;
@@ -119,7 +119,8 @@ static size_t columns_of(const char *text)
 	return n;
 }
 
-/* A row may have no recorded wait: those below the threshold are only counted. */
+/* Writes the longest wait. A row may have no recorded one, because those below the threshold are
+ * only counted. */
 static const char *put_longest(char *to, const struct ct_sum *sum)
 {
 	return sum->longest ? ct_numbers_format(to, sum->longest, "nanoseconds", "auto") : "-";
@@ -156,7 +157,7 @@ static bool has_lock(const struct side *s, const char *lock)
 	return s->p && next_of(s, lock, &at);
 }
 
-/* RIGHT_SIDE: the holders, or the wakers. */
+/* RIGHT_SIDE: for holders or wakers. */
 static void put_functions(const struct side *waiters, const struct side *right_side,
 			  const char *lock)
 {
@@ -291,7 +292,8 @@ static void put_expression(const char *name)
 	free(text);
 }
 
-/* A lock profile ends at the function that unlocks: another mode says what it did until then. */
+/* Prints the next command. A lock profile ends at the unlocking function; another mode tells what
+ * it did until then. */
 static void say_next(const struct side *waiters, const struct side *holders)
 {
 	const char *lock = waiters->locks.count ? waiters->locks.list[0].name : "";

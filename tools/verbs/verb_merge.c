@@ -20,7 +20,7 @@ static const struct ct_option options[] = {
 	CT_END
 };
 
-/* The choice of functions that pprof may leave out depends on all samples. */
+/* Says what pprof may leave out, which depends on all samples. */
 static void say_what_to_drop(struct ct_profile *p)
 {
 	if (all_frames)
@@ -32,7 +32,7 @@ static void say_what_to_drop(struct ct_profile *p)
 
 struct source_id {
 	dev_t device;
-	ino_t file; /* 0 = none */
+	ino_t file; /* 0 = unknown */
 };
 
 struct sources {
