@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notes about a run; see notes.h. */
+/* Notes about a run; see base.h. */
 #include "base/base.h"
 
 #include <stdint.h>

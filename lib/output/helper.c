@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The helper at exit; see helper.h.
+/* The helper at exit; see output.h.
  *
  *   the program's thread ── clone ──▶ supervisor ── vfork, exec ──▶ cprof
  *

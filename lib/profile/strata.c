@@ -209,7 +209,7 @@ static void divide_portion(struct portion *p, uint64_t exact, uint64_t random)
 	}
 }
 
-/* Returns how much of P a row gets that has these. */
+/* Returns the part of P for a row with these values. */
 static uint64_t take_share(struct portion *p, uint64_t self, double share, double spread)
 {
 	double part = p->keeps_self ? share : (double)self;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hands over the last windows; see last_window.h. */
+/* Hands over the last windows at the process's end; see window.h. */
 #include "session/window.h"
 
 #include <errno.h>

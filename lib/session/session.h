@@ -131,9 +131,7 @@ int cp_mode_set_check_path(unsigned m, const char *template);
 /* Returns 0 if the modes of C can be added to the running session, or a negative errno. */
 int cp_mode_set_check_added(const struct cp_config *c);
 
-/* mode_set.c
- *
- * Changes settings of a mode while it is on.
+/* Changes settings of a mode while it is on.
  */
 
 #define CP_MODE_SET_MOST 4 /* settings of one mode that can be changed */
@@ -232,7 +230,7 @@ void cp_process_leave_others(void);
  *
  * A process that has lived for a second starts a helper, which takes windows over the control
  * socket. A process that ends before a helper has asked for a window, or that has no control
- * socket, has its files pushed by the helper at its end (helper.h). A helper that was killed is
+ * socket, has its files pushed by the helper at its end (output.h). A helper that was killed is
  * started again. A helper that was started may
  * still be on its way, or may leave the process to another one, so only its request counts.
  */

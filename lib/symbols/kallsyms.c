@@ -28,7 +28,7 @@ struct symbol {
 struct reading {
 	struct cp_symbol_query *q;
 	size_t n;
-	uint64_t highest; /* highest of the addresses */
+	uint64_t highest; /* highest address of the queries */
 	struct cp_arena *names;
 	struct symbol last;
 	int error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the helpers of the library have in common; see helper.h. */
+/* What the helpers of the library have in common; see control.h. */
 #include "control/control.h"
 
 #include <errno.h>

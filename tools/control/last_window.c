@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See last_window.h. */
+/* Receives the last windows of a process; see control.h. */
 #include "control/control.h"
 
 #include <errno.h>

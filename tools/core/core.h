@@ -12,7 +12,7 @@
 /* fetch.c
  *
  * libcurl, loaded when the first URL is used, because it brings some 30 libraries with it and most
- * calls of cprof read files. For fetch.c and push/push_http.c.
+ * calls of cprof read files. For fetch.c and push/push_send.c.
  *
  * The numbers are those of libcurl.so.4's interface, which don't change. The header at build time
  * may belong to another version than the library that is found at run time.

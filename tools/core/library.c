@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads libraries; see library.h. */
+/* Loads libraries; see core.h. */
 #include "core/core.h"
 
 #include <dlfcn.h>

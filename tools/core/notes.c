@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Comments that begin with "note: "; see notes.h. */
+/* Comments that begin with "note: "; see report.h. */
 #include "core/report.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Resident memory by kind; see resident.h. The library writes the comment that is read here in
+/* Resident memory by kind; see report.h. The library writes the comment that is read here in
  * lib/modes/heap/heap_mode.c:
  *
  *     resident memory: 912 kB; heap in use: 200 kB, heap not in use: 600 kB, ...

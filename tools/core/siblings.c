@@ -114,7 +114,7 @@ static bool may_be_child(const char *path, int64_t begin, size_t *unread)
 	return !begin || !its || its >= begin;
 }
 
-/* A URL, standard input and a pipe have no children, and can't be read twice. */
+/* Is SOURCE a file? Others have no children, and can't be read twice. */
 static bool is_file(const char *source)
 {
 	struct stat st;

@@ -12,8 +12,8 @@
  *
  * Finds the functions, files, lines and inlined calls at addresses of a module, from its DWARF.
  *
- * For symbolize.c; ordinary context, one thread. Many addresses are looked up at once: they are
- * sorted by unit, only units that hold one are read, and each unit is read once, front to back.
+ * For verb_symbolize.c; ordinary context, one thread. Many addresses are looked up at once: they
+ * are sorted by unit, only units that hold one are read, and each unit is read once, front to back.
  */
 
 struct ct_dwarf;
@@ -323,7 +323,7 @@ void ct_dwarf_line_free(struct ct_dw_lines *l);
  *
  * A module of a profile and its debug information, found as debuggers do.
  *
- * For symbolize.c. A file is used only if it proves that it belongs to the module: by an equal
+ * For verb_symbolize.c. A file is used only if it proves that it belongs to the module: by an equal
  * build id or, for a module without one, by the CRC of its debuglink. It is looked for at the
  * module's path, by build id and by debuglink as debuggers do, and in each of the user's
  * directories under the module's name and under its whole path.
@@ -474,7 +474,7 @@ void ct_dwarf_spelling_name(struct ct_dw_text *t, const char *name);
 
 /* dwarf_symbols.c
  *
- * Names from symbol tables, for code that DWARF does not describe. For symbolize.c.
+ * Names from symbol tables, for code that DWARF does not describe. For verb_symbolize.c.
  */
 
 struct ct_dwarf_symbol_query {

@@ -26,7 +26,7 @@ struct ct_live_table {
 	char unit[16]; /* unit of the rows */
 };
 
-/* Makes *T from P, which must live as long. TYPE: a sample type of P. */
+/* Makes *T from sample type TYPE of P. P must exist as long as *T. */
 void ct_live_table_make(struct ct_live_table *t, struct ct_profile *p, size_t type);
 void ct_live_table_sort(struct ct_live_table *t, bool by_total);
 void ct_live_table_release(struct ct_live_table *t);
@@ -53,7 +53,7 @@ struct ct_live_tree {
 	size_t used, block_count, block_room;
 };
 
-/* Makes the tree of sample type TYPE of P, which must live as long. */
+/* Makes the tree of sample type TYPE of P. P must exist as long as the tree. */
 void ct_live_tree_make(struct ct_live_tree *t, const struct ct_profile *p, size_t type);
 void ct_live_tree_release(struct ct_live_tree *t);
 
@@ -262,9 +262,7 @@ struct ct_curses {
 
 extern struct ct_curses ct_curses;
 
-/* live_screen.c
- *
- * The terminal of `cprof live`: text at places, keys, signals. Everything is called by the main
+/* The terminal of `cprof live`: text at places, keys, signals. Everything is called by the main
  * thread.
  */
 

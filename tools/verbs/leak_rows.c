@@ -210,7 +210,7 @@ static bool is_beyond(const struct ct_leak_row *r, double variance)
  * growth is beyond chance only if it is a multiple of the swing, a larger one where few dumps tell
  * of the swing. */
 
-#define FEW_DUMPS 6 /* with fewer, a swing is hardly known: rows that rise each time may grow */
+#define FEW_DUMPS 6	     /* with fewer dumps, a swing can't be told from a growth */
 #define SWING_DEVIATIONS 1.5 /* deviations within a swing */
 
 /* Returns the chance that Student's t of K degrees of freedom is between -T and T. */

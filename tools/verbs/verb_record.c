@@ -138,7 +138,7 @@ static double record_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Waits for the end of the time, or of the process of the N windows. */
+/* Waits until the time is over, or the process of the N windows has ended. */
 static void wait_for_end(const struct window *windows, unsigned n, int pid, double seconds)
 {
 	struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0),

@@ -285,7 +285,7 @@ void ct_run_show_flame(const struct ct_run_show *how);
 /* symbolize_functions.c
  *
  * The functions of a profile while it is symbolized: equal ones are kept once, names are made
- * readable, and functions that nothing refers to are dropped. For symbolize.c.
+ * readable, and functions that nothing refers to are dropped. For verb_symbolize.c.
  */
 
 struct ct_functions {
@@ -346,7 +346,7 @@ void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns
 
 /* verb_symbolize.c
  *
- * Adds lines and inlined calls to a profile's locations; see symbolize.c.
+ * Adds lines and inlined calls to a profile's locations; see verb_symbolize.c.
  */
 
 #define CT_DEBUG_ROOT "/usr/lib/debug"

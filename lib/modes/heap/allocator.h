@@ -98,9 +98,7 @@ size_t cp_allocator_lent_size(const void *p);
  * true if the unwinder is set. In the constructor. */
 bool cp_jemalloc_hooks_backtrace(bool in_file);
 
-/* jemalloc_hooks.c
- *
- * Hooks into a jemalloc that is linked into the program, where nothing can be interposed. jemalloc
+/* Hooks into a jemalloc that is linked into the program, where nothing can be interposed. jemalloc
  * is found by its mallctl, and its experimental hooks (5.2 and later) are installed: those of each
  * allocation or, where these are gone (after 5.3.1), those of the blocks that jemalloc samples
  * itself.

@@ -270,9 +270,7 @@ int cp_heap_views_resident_of(struct cp_resident *r, uint64_t address, uint64_t 
 			      uint64_t bytes[CP_RESIDENT_KINDS]);
 void cp_heap_views_resident_close(struct cp_resident *r);
 
-/* heap_views.c
- *
- * What a dump adds to the rows of the heap mode from the table of live blocks: how old the blocks
+/* What a dump adds to the rows of the heap mode from the table of live blocks: how old the blocks
  * in use are, and whether their pages are in memory.
  *
  * heap_rows.c sums up the depot's counters and then calls split, which looks at each live block

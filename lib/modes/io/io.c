@@ -60,7 +60,7 @@ static int start_io(struct cp_run *r, const struct cp_config *c)
 	set_clock();
 	cp_io_state.rates.budget = CP_IO_BUDGET;
 	cp_io_state.target = s->target;
-	/* In a later run: descriptors may have changed while nothing was seen. */
+	/* In a later run, descriptors may have changed while the mode was off. */
 	if (cp_load_relaxed(&cp_io_owner))
 		cp_io_kind_closed_all(0, CP_IO_KNOWN - 1);
 	cp_store_relaxed(&cp_io_owner, cp_sys_getpid());

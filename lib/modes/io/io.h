@@ -146,18 +146,17 @@ int cp_io_real_resolve(void);
  * Rows of the I/O mode's file, and its lines of comments. All under the collector's lock.
  */
 
-/* A run begins, with counts that are 0. */
+/* Begin a run; all counts are 0. */
 void cp_io_rows_start(void);
 /* The same in a fork child. */
 void cp_io_rows_fork_child(void);
 /* Note that RECORD, a call of T, is a sample of its row. */
 void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
-/* Note what was counted since the last time: the exact totals of each thread, op and kind. */
+/* Note the counts since the last call: the exact totals of each thread, op and kind. */
 void cp_io_rows_tell(struct cp_run *r);
-/* T has ended: its totals are handed over. */
+/* T has ended: note its last counts. */
 void cp_io_rows_released(struct cp_run *r, struct cp_thread *t);
-/* Bring the rows up to what was noted: each thread's rows of an op and kind sum to the exact total
- * (profile.h). */
+/* Make the rows of each thread, op and kind sum to the exact totals that were noted (profile.h). */
 void cp_io_rows_settle(struct cp_run *r);
 void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 		       struct cp_encode_labels *to);

@@ -19,11 +19,11 @@ enum { CALLS, DELAY, BYTES, ERRORS };
 #define FEW 16
 
 static struct cp_strata strata;
-static uint64_t halved; /* ticks: when the samplers' recent past was */
+static uint64_t halved; /* ticks: last time when the samplers' recent past was halved */
 /* The clock's rate, in ns per tick times 2^32; measured again in each drain. 0 = not yet. */
 static uint64_t rate;
 
-/* Where cp_io_rows_count puts each op and kind, from 1; 0 = there was no call yet. */
+/* Place of each op and kind in cp_io_rows_count's words, from 1; 0 = no call yet. */
 static uint32_t place[CP_IO_OPS][CP_IO_KINDS];
 static uint32_t places;
 
@@ -92,8 +92,8 @@ static uint32_t row_of(struct cp_run *r, uint32_t thread, const struct cp_record
 								       .tag = tag });
 }
 
-/* What is calibrated. Calls that failed are counted as errors only, so that a row of errors has as
- * many calls as errors. */
+/* Set the values that are calibrated. Failed calls are only counted as errors, so a row of errors
+ * has as many calls as errors. */
 static void values_of(uint64_t to[CP_VALUES], uint64_t calls, uint64_t ns, uint64_t bytes,
 		      uint64_t errors)
 {
@@ -163,7 +163,7 @@ static bool is_new(struct cp_run *r, const struct cp_io_cell *c, uint64_t values
 	return (more[CP_IO_CALLS] | more[CP_IO_TICKS] | more[CP_IO_BYTES]) != 0;
 }
 
-/* The samplers' recent past goes on by VALUES, and is halved after each period (io_signal.h). */
+/* Add VALUES to the samplers' recent past, which is halved after each period (io_signal.h). */
 static void add_recent(const struct cp_run *r, uint64_t tag, const uint64_t values[CP_VALUES])
 {
 	uint64_t *recent = cp_io_counts_recent[CP_IO_TAG_OP(tag)][CP_IO_TAG_KIND(tag)];
@@ -189,7 +189,7 @@ static void halve_recent(void)
 						 cp_io_counts_recent[op][kind][i] / 2);
 }
 
-/* Tell what is new in B. T: its thread; NULL: none. */
+/* Report the new counts of B. T is its thread; NULL: none. */
 static void tell_block(struct cp_run *r, struct cp_io_block *b, struct cp_thread *t)
 {
 	uint64_t values[CP_VALUES], told[CP_IO_SUMS];
@@ -286,13 +286,14 @@ static const char *us(uint64_t ns)
 	return cp_comments_seconds(ns * 1000000);
 }
 
-/* What is counted of an op and kind, in these places of its words: cp_io_rows_count. */
+/* Offsets of an op and kind's counts in its words; see cp_io_rows_count. */
 enum { CELL_CALLS, CELL_TICKS, CELL_BYTES, CELL_ERRORS, CELL_LONGEST, CELL_BUCKETS };
 #define CELL_WORDS (CELL_BUCKETS + CP_IO_BUCKETS)
 
 static void put_cell(struct cp_vec *to, unsigned op, unsigned kind)
 {
-	static struct cp_io_delays delays; /* large; under the lock */
+	static struct cp_io_delays
+		delays; /* static because it is large; under the collector's lock */
 	struct cp_io_cell c;
 	uint64_t *w;
 
@@ -341,7 +342,8 @@ static uint64_t longest_of(const struct cp_comments *out, unsigned op, unsigned 
 
 static void write_line(struct cp_comments *out, const struct cp_run *r, unsigned op, unsigned kind)
 {
-	static struct cp_io_delays delays; /* large; under the lock */
+	static struct cp_io_delays
+		delays; /* static because it is large; under the collector's lock */
 	uint64_t longest, p50, p99;
 
 	for (unsigned i = 0; i < CP_IO_BUCKETS; i++)
@@ -378,7 +380,7 @@ static void find_most(const struct cp_comments *out, bool told[CP_IO_OPS][CP_IO_
 		}
 }
 
-/* How sure rows are: read by the tool (tools/core/sampling.c). */
+/* The certainty of rows, which the tool reads (tools/core/sampling.c). */
 static void say_unsure(struct cp_comments *out)
 {
 	/* A row's calls are those that succeeded and those that failed. */

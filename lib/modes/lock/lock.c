@@ -33,7 +33,7 @@ static struct cp_run *waits_run, *held_run;
 /* The waits counted without a stack since the run began, by enum cp_lock_bulk, and those that are
  * in rows; ALL: the other waits. */
 static struct cp_lock_sum in_run[CP_LOCK_BULKS], in_rows[CP_LOCK_BULKS], all;
-/* What cp_lock_event_counted had at the last look. */
+/* The result of cp_lock_event_counted at the last look. */
 static struct cp_lock_sum counted[CP_LOCK_BULKS];
 
 /* Number of rows whose locks were named; rows are only added. */
@@ -71,7 +71,7 @@ static struct cp_lock_sum take_waits(const struct cp_thread *t, unsigned kind)
 	return take_sum(&now, &part->told[kind]);
 }
 
-/* The waits until now belong to no run. */
+/* Take out the waits until now, which belong to no run. */
 static void begin_counts(void)
 {
 	memset(in_run, 0, sizeof(in_run));
@@ -118,7 +118,7 @@ static int start_lock(struct cp_run *r, const struct cp_config *c)
 	return 0;
 }
 
-/* Each wait is weighted by the settings that it is decided with. */
+/* Each wait gets its weight from the settings that were used to decide on it. */
 static int set_lock(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
@@ -165,7 +165,7 @@ static uint64_t kind_tag(uint64_t tag)
 	return cp_lock_tag(NULL, cp_lock_kind_of_tag(tag));
 }
 
-/* A wait stands for itself, and has a share of those that aren't sampled. */
+/* A sampled wait counts for itself, and for a share of those that aren't sampled. */
 static void record_wait(struct cp_run *r, struct cp_thread *t, const struct cp_record *record)
 {
 	const uint64_t self[CP_VALUES] = { 1, record->weight };
@@ -181,7 +181,7 @@ static void record_wait(struct cp_run *r, struct cp_thread *t, const struct cp_r
 		add_sample(r, &waits, record, label, label, kind_tag(record->tag), self, share);
 }
 
-/* Tell what T has waited since the last time. */
+/* Report T's waits since the last call. */
 static void tell_waits(struct cp_run *r, struct cp_thread *t)
 {
 	struct cp_lock_part *part = cp_lock_part_of(t);
@@ -218,7 +218,7 @@ static void add_bulk(struct cp_run *r, struct cp_lock_sum what, uint32_t locatio
 	r->aggregate.weight += what.delay;
 }
 
-/* A wait without a stack has no known holder either. */
+/* The holders of waits without a stack are unknown, too. */
 static void add_bulks(struct cp_run *r)
 {
 	for (unsigned i = 0; i < CP_LOCK_BULKS; i++) {
@@ -284,7 +284,7 @@ static bool knows_longest(const struct cp_run *r, const struct cp_stack *s)
 	return cp_aggregate_since(a, row, CP_VALUE_LONGEST, cp_consumers_base(r)) != 0;
 }
 
-/* Waits that no sample stands for have no lock. A thread has one such row for each kind. */
+/* Waits that no sample represents have no lock. A thread has one row for these per kind. */
 static void label_kind(const struct cp_stack *s, struct cp_encode_labels *to)
 {
 	static const char *const names[CP_LOCK_KINDS] = {
@@ -341,7 +341,7 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 	named[CPROF_LOCK] = named[CPROF_LOCK_HOLDERS] = 0;
 }
 
-/* Return the waits that aren't told yet. */
+/* Return the waits that weren't reported yet. */
 static uint64_t untold(const struct cp_thread *t)
 {
 	const struct cp_lock_part *part = cp_lock_part_of(t);
@@ -354,7 +354,7 @@ static uint64_t untold(const struct cp_thread *t)
 	return sum;
 }
 
-/* All waits, also those without a stack. */
+/* Sums of all waits, including those without a stack. */
 static unsigned lock_numbers(const struct cp_run *r, struct cp_mode_number *to)
 {
 	uint64_t sum = all.delay;
@@ -393,7 +393,7 @@ static void report_lock(struct cp_comments *out, const struct cp_run *r, const s
 		L(cp_run_counted(r, CP_COUNT_SAMPLES)), L(own[CP_LOCK_SHORT].count),
 		cp_comments_seconds(own[CP_LOCK_SHORT].delay), L(own[CP_LOCK_LOST].count),
 		cp_comments_seconds(own[CP_LOCK_LOST].delay));
-	/* How sure rows are: read by the tool (tools/core/sampling.c). */
+	/* The certainty of rows, which the tool reads (tools/core/sampling.c). */
 	cp_comments_line(out,
 			 "calibrated: contentions %lu, delay %lu (variance of a value / value)",
 			 L(cp_strata_unsure(&waits, 0)), L(cp_strata_unsure(&waits, 1)));
@@ -439,7 +439,7 @@ static uint32_t label_of(struct cp_run *r, uint64_t who)
 		       : label_of_ended(&r->aggregate, (int32_t)(who >> 32));
 }
 
-/* Waits that an unlock has caused, or for which no unlock was found. */
+/* Add the waits that an unlock has caused, or those for which no unlock was found. */
 static void add_held(struct cp_run *r, const struct cp_record *record, const struct cp_event *e)
 {
 	double own = cp_lock_holder_own(e->count), waits_of_it = cp_lock_holder_waits(e->count);
@@ -485,14 +485,14 @@ static void collect_holders(struct cp_run *r)
 	}
 }
 
-/* The unlocks of T keep their label when its record is another thread's. */
+/* T has ended: its unlocks keep their label although another thread will get its record. */
 static void released_holder(struct cp_run *r, struct cp_thread *t)
 {
 	if (cp_lock_part_of(t)->holds && cp_drain_label(r, t) != CP_INDEX_NONE)
 		cp_drain_name(r, t);
 }
 
-/* What was waited is settled first: it says how much the holders have caused. */
+/* Waits are settled first, because their times are the times that the holders have caused. */
 static void settle_holders(struct cp_run *r)
 {
 	uint64_t lost;
@@ -528,7 +528,7 @@ static void report_holders(struct cp_comments *out, const struct cp_run *r,
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_RING)),
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
 		cp_comments_seconds(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)));
-	/* Holders have the chance of the waits that they caused, and their own. */
+	/* The values of holders vary with the waits that they caused, and by themselves. */
 	cp_comments_line(out, "calibrated: waits %lu, blocking %lu (variance of a value / value)",
 			 L(cp_strata_unsure(&waits, 0) + cp_strata_unsure(&held, 0)),
 			 L(cp_strata_unsure(&waits, 1) + cp_strata_unsure(&held, 1)));

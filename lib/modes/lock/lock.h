@@ -42,7 +42,7 @@ void cp_lock_names_note(struct cp_lock_names *n, uint64_t address, bool within);
 /* Find the names of all noted addresses that have none yet. An address stays without a name if its
  * name can't be found or memory is exhausted. */
 void cp_lock_names_find(struct cp_lock_names *n, const struct cp_modules *modules);
-/* Both, for the tags of A's rows from FIRST on. */
+/* Note the tags of A's rows from FIRST on, and find their names. */
 void cp_lock_names_update(struct cp_lock_names *n, const struct cp_aggregate *a, size_t first);
 /* Return the name of ADDRESS; NULL if it has none. */
 const char *cp_lock_names_of(const struct cp_lock_names *n, uint64_t address);

@@ -108,7 +108,7 @@ static const struct extent *read_extent(struct cp_lock_names *n, const struct cp
 	return x;
 }
 
-/* "pool", "pool+0x28", "libfoo.so.1+0x1234". */
+/* Make a name: "pool", "pool+0x28", or "libfoo.so.1+0x1234". */
 static const char *compose(struct cp_lock_names *n, const struct cp_datasym_query *q,
 			   const char *path, uint64_t offset)
 {

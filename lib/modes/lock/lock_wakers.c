@@ -69,7 +69,7 @@ static void wakers_labels(const struct cp_run *r, const struct cp_stack *s,
 
 static void thread_end(struct cp_thread *t)
 {
-	/* Not if the sweep found that T has ended. */
+	/* Only if T ends itself; the sweep may have found its end. */
 	if (cp_load_relaxed(&cp_wakes_on) && t == cp_self.thread &&
 	    cp_load_relaxed(&t->tid) == cp_sys_gettid())
 		cp_lock_wake_by_end(t, (const void *)pthread_self());

@@ -113,7 +113,7 @@ int cp_wall_start(struct cp_run *r, unsigned frequency)
 								  .samples = samples,
 								  .taken = samples };
 			cp_wall_exact_begin(t, true);
-		} else if (state == CP_THREAD_ENDED) /* before this run */
+		} else if (state == CP_THREAD_ENDED) /* it ended before this run */
 			cp_store_relaxed(&cp_wall_of(t)->began, 0);
 	}
 	return 0;
@@ -225,9 +225,9 @@ static void fetch(const struct cp_thread *t)
 
 /* A pass over LIMIT records in a tick. */
 struct pass {
-	uint64_t tick, since; /* since: CPU time at the last check */
-	uint64_t last;	      /* last due time that is served */
-	uint32_t limit, left; /* records not yet passed */
+	uint64_t tick, since; /* SINCE: CPU time at the last check */
+	uint64_t last;	      /* latest due time that is served */
+	uint32_t limit, left; /* LEFT: records not yet passed */
 	bool look_for_new;    /* threads have begun since the last pass */
 	bool only_new;
 	uint32_t batch[BATCH];
@@ -295,7 +295,7 @@ static void adapt(uint64_t tick, uint32_t threads)
 	uint32_t n = 2 * threads / VISITED_TWICE, rest;
 
 	cp_wall.step = threads > VISITED_TWICE || cp_wall.period_ns < TWICE_NS ? 2 : 1;
-	n += n < REST_OF_FEW ? n % 2 : -n % REST_OF_FEW; /* whole rests */
+	n += n < REST_OF_FEW ? n % 2 : -n % REST_OF_FEW; /* make it whole rests */
 	n = n > STRETCH_MAX ? STRETCH_MAX : n;
 	cp_wall.stretch = n > cp_wall.step ? n : cp_wall.step;
 	rest = cp_wall.stretch < 2 * REST_OF_MANY ? REST_OF_FEW : REST_OF_MANY;
@@ -339,7 +339,7 @@ void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 	cp_wall_strata_forget(true);
 	cp_wall_cause_forget();
 	cp_wall_timer_fork_child();
-	/* Abandoned, not freed: the parent may have been moving them. */
+	/* The vector is abandoned, not freed: the parent may have been moving it. */
 	cp_wall.due = (struct cp_vec){ 0 };
 	if (!keep) {
 		cp_store_seqcst(&cp_wall_running, 0);

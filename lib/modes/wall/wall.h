@@ -34,15 +34,15 @@
 
 /* Counts since the start of the run; they are printed in comments of the profile. */
 struct cp_wall_counts {
-	uint64_t visits;     /* of threads */
+	uint64_t visits;     /* visits of threads */
 	uint64_t unmoved;    /* visits of threads that had not run since the visit before */
-	uint64_t walked;     /* threads that waited, on a stack that was walked */
+	uint64_t walked;     /* visits of waiting threads whose stack was walked */
 	uint64_t running;    /* threads that ran */
 	uint64_t runnable;   /* threads that were ready to run, but had no processor */
 	uint64_t hidden;     /* threads that could not be examined: /proc is missing */
 	uint64_t late;	     /* missed ticks: a dump took long */
 	uint64_t timeless;   /* timers that could not be made */
-	uint64_t given;	     /* ns told as exact totals of rows */
+	uint64_t given;	     /* ns that were reported as exact totals of rows */
 	uint64_t unsampled;  /* ns of threads that were never seen and have no start, and of threads
 				that take no signals while they run */
 	uint64_t unmet;	     /* ns of threads not yet seen, at the last dump */
@@ -57,17 +57,17 @@ struct cp_wall {
 	uint32_t step;	  /* ticks between visits: 1, or 2 */
 	uint64_t kernel_tick_ns;
 	uint64_t began;	    /* begin of period 0, monotonic ns */
-	uint64_t stopped;   /* 0 = running */
+	uint64_t stopped;   /* time of the stop; 0 = running */
 	uint64_t random;    /* state of the generator */
-	uint64_t uncounted; /* ns in rows, less than a period: the times of short threads are
-			     * counted together */
+	uint64_t uncounted; /* ns in rows that don't make a period yet: times of short threads are
+			       counted together */
 	uint32_t openings;  /* openings of the dlclose gate, at the last reading of the modules */
 	uint64_t next_reading; /* earliest next reading that an address in no module may cause */
 	uint32_t stretch;      /* ticks between visits of a thread that doesn't run */
 	uint32_t rest; /* ticks of a rest. Where all threads are lazy, the pacer wakes up only once
 			* in a rest, because waking up costs more than some visits. A multiple of
 			* every step. */
-	uint32_t patience;  /* second looks that are left in this tick */
+	uint32_t patience;  /* number of second looks left in this tick */
 	uint64_t rest_from; /* the first tick at which all visits are planned for such rests */
 	uint32_t length;    /* ticks that the next visits count for */
 	uint64_t end;	    /* end of those ticks */
@@ -98,7 +98,7 @@ extern uint32_t cp_wall_resting; /* the next tick comes at the end of a rest */
  * waited. */
 #define CP_WALL_IDLE 16u
 
-/* So many threads may be looked at twice in a tick, because each takes 0.1 ms. */
+/* Number of threads that may be looked at twice in a tick; each look takes 0.1 ms. */
 #define CP_WALL_PATIENCE 4u
 
 /* Return the first tick from TICK on at which visits begin. */
@@ -166,9 +166,7 @@ void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t, uint
 				     uint64_t now);
 /* T, which was found waiting and hasn't run since, has been ready to run for NS. */
 void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns);
-/* T, which waits, has been ready to run after a wait at the same place: its time as such goes
- * there.
- */
+/* T, which waits, was ready to run after a wait at the same place, which gets that time. */
 void cp_wall_answer_was_woken(struct cp_run *r, struct cp_thread *t);
 /* Put all of T's time until UNTIL into rows, if there is any row for it. */
 void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until);
@@ -183,25 +181,25 @@ void cp_wall_strata_sample(struct cp_run *r, struct cp_thread *t, enum cp_wall_s
 /* T spent NS in STATE: its rows will sum to that. */
 void cp_wall_strata_exact(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			  uint64_t ns);
-/* Make rows sum to the exact totals that were told. */
+/* Make rows sum to the exact totals that were reported. */
 void cp_wall_strata_settle(struct cp_run *r);
 /* Forget what rows have not got yet: a run begins. ABANDON: in a fork child. */
 void cp_wall_strata_forget(bool abandon);
 
-/* wall_exact.c: T's totals are told from now on. RAN: T may have run before. */
+/* wall_exact.c: report T's totals from now on. RAN: T may have run before. */
 void cp_wall_exact_begin(struct cp_thread *t, bool ran);
-/* T has run: if it is not known yet how long T was ready to run before, see. */
+/* T has run: find out how long T was ready to run before, if that is unknown. */
 void cp_wall_exact_look(struct cp_thread *t);
 /* Read how long T was ready to run in its life. Returns false if the kernel doesn't tell. */
 bool cp_wall_exact_delay(const struct cp_thread *t, uint64_t *delay);
-/* T, which is the caller, ends after CPU ns of CPU time. */
+/* T, the calling thread, ends after CPU ns of CPU time. */
 void cp_wall_exact_end(struct cp_thread *t, uint64_t cpu);
-/* Return how long T was in each state since this was told last, until its time was given last. */
+/* The time that T spent in each state from the last report until its time was given last. */
 struct cp_wall_spent {
 	uint64_t ns[CP_WALL_STATES];
 };
 struct cp_wall_spent cp_wall_exact_tell(struct cp_thread *t);
-/* Return T's time that isn't told, in ns. */
+/* Return T's time that wasn't reported yet, in ns. */
 uint64_t cp_wall_exact_untold(const struct cp_thread *t);
 
 /* wall_timer.c: arm T's timer, which samples T as soon as the kernel's tick finds T running.

@@ -184,8 +184,8 @@ static void make_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state s
 	cp_wall_time_set_stack(r, t, state, &s);
 }
 
-/* T spent NS in STATE. Where no visit has found that, they go to T's last stack in STATE, or to
- * [not sampled]. */
+/* Report that T spent NS in STATE. If no visit has found T there, they go to T's last stack in
+ * STATE, or to [not sampled]. */
 static void tell_time(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state, uint64_t ns)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
@@ -203,13 +203,13 @@ static void tell_time(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
 	cp_wall_strata_exact(r, t, state, ns);
 }
 
-/* Tell the exact totals of T's time until it was given last. */
+/* Report the exact totals of T's time until it was given last. */
 static void tell_all(struct cp_run *r, struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 	struct cp_wall_spent spent;
 
-	/* Until T was seen somewhere, and without a start, its time is told later. */
+	/* Until T was seen somewhere, or if its start is unknown, its time is reported later. */
 	if (!cp_wall_exact_untold(t) || !is_known(t))
 		return;
 	spent = cp_wall_exact_tell(t);

@@ -26,7 +26,7 @@ static struct {
 static uint16_t fds[FDS_MAX];
 static unsigned fd_count;
 
-/* How the cause follows from the call, where it isn't always the same. */
+/* Rules by which the cause follows from the call, if it isn't always the same. */
 enum rule {
 	BY_KIND = 16,	/* of the descriptor in the first argument */
 	POLL_OF_SECOND, /* a poll of as many descriptors as the second argument says */
@@ -239,7 +239,7 @@ static enum cp_wall_kind kind_of_anonymous(const char *path)
 	return find_kind(names, text);
 }
 
-/* 4, 5: consoles and serial lines; 136 to 143: pseudo-terminals. */
+/* Is it a terminal? 4, 5: consoles and serial lines; 136 to 143: pseudo-terminals. */
 static bool is_tty(unsigned device)
 {
 	return device == 4 || device == 5 || (device >= 136 && device <= 143);
@@ -267,7 +267,7 @@ enum cp_wall_kind cp_wall_cause_kind(int tid, uint64_t fd)
 	}
 }
 
-/* The number that a row may carry for FD; -1: none. */
+/* Return the number that a row may carry for FD; -1: none. */
 static int kept_fd(uint64_t fd)
 {
 	if (fd >= UINT16_MAX - 1)
@@ -371,7 +371,7 @@ static enum cp_wall_futex through_libc(enum cp_wall_futex futex)
 		       : CP_WALL_FUTEX_LIBC;
 }
 
-/* Libc's functions at the leaf tell, or the caller of syscall(): Rust's condition variables. */
+/* Found by libc's functions at the leaf, or the caller of syscall(): Rust's conditions. */
 enum cp_wall_futex cp_wall_cause_futex(const struct cp_stack *s, const struct cp_aggregate *a,
 				       const struct cp_names *n)
 {

@@ -19,7 +19,7 @@
 /* A time for which no visit has found a stack is told only when it is this part of the kernel's
  * tick: otherwise idle threads would have a row more each. */
 #define WORTH_A_ROW 16
-/* The clocks differ by so much, as a part of the time: what is left of a thread that always ran. */
+/* A part of the time, by which the clocks of a thread that always runs may differ. */
 #define NOTHING 64
 
 /* A thread that ends reads its run delay if it lived for longer than this: reading it takes 10 us.

@@ -10,7 +10,8 @@
  *
  * add: called with a new block, before the program has its address. remove: called before the
  * allocator has the block back. So one thread at a time handles an address. Lock-free,
- * async-signal-safe, in own pages that are never given back. census_hooks.h has the callers.
+ * async-signal-safe, in own pages that are never given back. lib/modes/heap/hooks/heap_hooks.h has
+ * the callers.
  */
 #ifndef CP_CENSUS_H
 #define CP_CENSUS_H
@@ -77,7 +78,7 @@ static inline __attribute__((always_inline)) bool cp_census_looks(const void *p)
 
 /* A block: its size, and its depot entry; ID 0: the stack isn't known. */
 struct cp_census_block {
-	uint64_t size; /* cut off below 2^40 */
+	uint64_t size; /* bytes; larger sizes are cut to 2^40 - 1 */
 	uint32_t id;
 };
 

@@ -17,7 +17,7 @@
 #define SYS_close_range 436
 #endif
 
-/* Instead of the number of the argument that is the descriptor. */
+/* Values of FD that are no number of an argument. */
 enum { BY_PATH = -1, BY_NOTHING = -2 };
 
 struct call {
@@ -111,8 +111,8 @@ static enum cp_io_kind kind_of(const struct call *c, const long *a)
 	}
 }
 
-/* Tell wakers of a write. Returns true if the call is a read that may wait for a thread,
- * which is then followed as WAIT. */
+/* Report a write to wakers. Returns true if the call is a read that may wait for a thread; WAIT
+ * then follows it. */
 static bool follows(long number, const long *a, struct cp_wakes_wait *wait)
 {
 	if (!cp_io_wake_is_on() || !cp_thread_libc_self())

@@ -33,7 +33,7 @@ bool calls_by_number(long number, const long *a, long *result);
  * cancellation points, and are safe in handlers, as libc's are.
  */
 
-/* Kept off the path of a mode that is off. */
+/* Not inlined, so that the path with the mode off stays short. */
 #define SLOW __attribute__((noinline))
 #define OFF() __builtin_expect(!cp_load_relaxed(&cp_io_active), 1)
 
@@ -42,7 +42,7 @@ static inline bool calls_measured(void)
 	return (cp_load_relaxed(&cp_io_active) & CP_IO_ON) != 0;
 }
 
-/* Return the time, if the call that begins is to be measured, else 0. */
+/* Return the present time if the call must be measured, else 0. */
 uint64_t calls_began_otherwise(void);
 
 /* The same, without a call where the mode is on and its clock is the processor's counter. */
@@ -65,11 +65,11 @@ void calls_stat_ended(uint64_t began, int fd, const char *path, int result, cons
 #define ON_PATH(p) ((struct cp_io_on){ (p), -1 })
 #define ON_NOTHING ((struct cp_io_on){ NULL, -1 })
 
-/* WHAT of a measured call: an op, with what is needed of these. The number of libc's function. */
+/* Parts of WHAT besides the op. First, the number of libc's function. */
 #define CALLS_OF(name) ((unsigned)(offsetof(struct cp_io_real, name) / sizeof(void *)) << 24)
 /* The result is a number of bytes. */
 #define CALLS_MOVES 0x100u
-/* ON is not a descriptor. */
+/* Used if ON is not a descriptor. */
 #define CALLS_KIND(kind) (((unsigned)(kind) + 1) << 16)
 #define CALLS_KIND_OF(what) ((what) >> 16 & 255)
 /* ON is the address of a path. */

@@ -35,7 +35,7 @@ static inline bool takes_mode(int flags)
 			CALLS_MEASURE(name, CP_IO_OPEN | CALLS_PATH, (intptr_t)path, arguments));  \
 	}
 
-/* Of fixed arguments. */
+/* Defines a function that has a fixed number of arguments. */
 #define OPENS_PLAIN(name, parameters, arguments)                                                   \
 	OPENS(name, parameters, arguments)                                                         \
 	INTERPOSE int name parameters;                                                             \

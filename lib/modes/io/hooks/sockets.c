@@ -99,7 +99,8 @@ SLOW static int measured_getaddrinfo(const char *node, const char *service,
 						.op = CP_IO_RESOLVE,
 						.kind = CP_IO_NOTHING,
 						.on = ON_NOTHING,
-						/* Its own numbers are no errno. */
+						/* getaddrinfo's own error numbers are not errno
+						 * values. */
 						.error = result == EAI_SYSTEM ? errno
 							 : result	      ? EINVAL
 									      : 0,

@@ -61,7 +61,7 @@ static int number_of(FILE *f)
 CLOSES_STREAM(FILE, fclose, number_of)
 CLOSES_STREAM(DIR, closedir, dirfd)
 
-/* E was read from D. NULL is the end as well as an error, and an error leaves errno changed. */
+/* E was read from D. NULL means the end or an error, and only an error changes errno. */
 static void readdir_ended(uint64_t began, DIR *d, const void *e, int errno_before,
 			  const void *function)
 {

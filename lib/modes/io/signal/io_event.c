@@ -154,7 +154,7 @@ static void account(struct cp_thread *t, const struct cp_io_call *c, uint64_t no
 		sample(t, c, now);
 }
 
-/* SELF: the thread's TLS, or NULL if the TLS isn't libc's. */
+/* SELF is the thread's TLS, or NULL if the TLS isn't libc's. */
 static inline __attribute__((always_inline)) void ended(const struct cp_io_call *call,
 							const struct cp_self *self)
 {
@@ -170,7 +170,7 @@ static inline __attribute__((always_inline)) void ended(const struct cp_io_call 
 		return;
 	if (c.began < cp_io_state.since)
 		c.began = cp_io_state.since;
-	/* At least a tick: a call's measure isn't 0. */
+	/* A call takes at least a tick, because its measure must not be 0. */
 	if (now <= c.began)
 		now = c.began + 1;
 	if (__builtin_expect(!t, 0))

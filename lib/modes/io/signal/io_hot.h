@@ -8,11 +8,11 @@
 
 #include "modes/io/signal/io_signal.h"
 
-/* What is left to do for a call. */
+/* The work that is left for a call. */
 enum cp_io_left {
-	CP_IO_NOT_COUNTED,  /* all of it: cp_io_event_ended */
-	CP_IO_NOT_SETTLED,  /* its stack may be wanted: cp_io_event_settle */
-	CP_IO_LEFT_NOTHING, /* nothing */
+	CP_IO_NOT_COUNTED,  /* everything: call cp_io_event_ended */
+	CP_IO_NOT_SETTLED,  /* its stack may be wanted: call cp_io_event_settle */
+	CP_IO_LEFT_NOTHING, /* nothing is left */
 };
 
 /* Count a call in CELL, whose histogram is D. */
@@ -23,7 +23,7 @@ static inline void cp_io_hot_count(struct cp_io_cell *cell, struct cp_io_delays 
 	cp_add_local(&cell->sums[CP_IO_TICKS], ticks);
 	cp_add_local(&cell->sums[CP_IO_BYTES], bytes);
 	cp_add_local(&cell->sums[CP_IO_ERRORS], failed);
-	/* A handler in between may have seen a longer one: that one is lost as the longest. */
+	/* A handler in between may have stored a longer time, which is then lost. */
 	if (__builtin_expect(ticks > cp_load_relaxed(&cell->longest), 0))
 		cp_store_relaxed(&cell->longest, ticks);
 	if (__builtin_expect(d != NULL, 1))

@@ -5,7 +5,7 @@
 #include "base/atomic.h"
 #include "sample/sample.h"
 
-/* A new cell begins as one of so many equal threads. */
+/* A new cell begins as if so many threads had equal counts. */
 #define THREADS 4
 
 /* The measure of a call that has a point for sure: as long as there is half of the room, it is

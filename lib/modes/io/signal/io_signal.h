@@ -58,7 +58,7 @@ enum cp_io_kind {
 	CP_IO_UNIX,
 	CP_IO_TCP,
 	CP_IO_UDP,
-	CP_IO_SOCKET, /* of another family or type */
+	CP_IO_SOCKET, /* a socket of another family or type */
 	CP_IO_TTY,
 	CP_IO_DEVICE,
 	CP_IO_DIRECTORY,
@@ -149,13 +149,13 @@ enum cp_io_sum { CP_IO_CALLS, CP_IO_TICKS, CP_IO_BYTES, CP_IO_ERRORS, CP_IO_SUMS
 /* Weights are stored in 1/65536ths. */
 #define CP_IO_WEIGHT_SHIFT 16
 
-/* What the control half sets, also while the mode is on. */
+/* Values that the control half sets, also while the mode is on. */
 struct cp_io_rates {
 	uint64_t second; /* ticks per second, roughly */
 	unsigned budget; /* CP_IO_BUDGET; tests try others */
 };
 
-/* Where the next call is looked at: when a sum or the time reaches it. All 0: at once. */
+/* The next sampling points. A call is examined if a sum or the time reaches one. All 0: at once. */
 struct cp_io_points {
 	uint64_t next[CP_IO_SUMS];
 	uint64_t time;
@@ -206,7 +206,7 @@ static inline uint64_t cp_io_sample_weigh(uint64_t value, uint64_t weight)
 #define CP_IO_BUCKET_BITS 4
 #define CP_IO_BUCKETS ((44 - CP_IO_BUCKET_BITS + 1) << CP_IO_BUCKET_BITS)
 
-/* What a cell has from its first call on; the sampler is the thread's, with signals blocked. It is
+/* The data of a cell since its first call. The thread uses the sampler with signals blocked. It is
  * in the page of the buckets of short calls. */
 struct cp_io_delays {
 	struct cp_io_sampler sampler;
@@ -240,7 +240,7 @@ struct cp_io_block *cp_io_counts_block(uint32_t index);
 struct cp_io_block *cp_io_counts_existing(uint32_t index);
 /* The block of threads without a record. */
 extern struct cp_io_block cp_io_counts_others;
-/* What all threads have counted in the recent past, as the collector knows it. */
+/* The counts of all threads in the recent past, as the collector knows them. */
 extern uint64_t cp_io_counts_recent[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
 /* Note that BLOCK's cell (OP, KIND) has a call. Returns its histogram, made if it is the first
  * call; NULL without memory. Called by the block's thread; any context. */
@@ -260,8 +260,7 @@ static inline unsigned cp_io_counts_bucket(uint64_t ticks)
 /* Sum of the cell (OP, KIND) over all threads; DELAYS, if not NULL, gets the sum of histograms, and
  * must be zeroed. */
 struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_delays *delays);
-/* The value below or at which PER_MILLE thousandths of D's values are, in ticks: the middle of its
- * bucket. */
+/* Return the quantile PER_MILLE/1000 of D's values in ticks: the middle of its bucket. */
 uint64_t cp_io_counts_quantile(const struct cp_io_delays *d, unsigned per_mille);
 /* Set all counts to 0. While the mode is off. */
 void cp_io_counts_forget(void);
@@ -292,7 +291,7 @@ void cp_io_counts_fork_child(struct cp_io_block **kept);
 
 /* The mode's part of a thread's record. */
 struct cp_io_thread {
-	struct cp_io_block *block; /* of its calls with stacks; NULL until the first call */
+	struct cp_io_block *block; /* counts of its calls; NULL until the first call */
 	uint64_t random;	   /* state of the sampler's generator; 0 = not begun */
 };
 
@@ -314,7 +313,7 @@ struct cp_io_state {
 };
 extern struct cp_io_state cp_io_state __attribute__((visibility("hidden")));
 
-/* The time by another clock than the counter. Any context. */
+/* Return the time of another clock than the counter. Any context. */
 uint64_t cp_io_event_clock(void);
 
 static inline uint64_t cp_io_event_now(void)
@@ -324,7 +323,7 @@ static inline uint64_t cp_io_event_now(void)
 	return __builtin_expect(ticks != 0, 1) ? ticks : cp_io_event_clock();
 }
 
-/* Calls are measured, and the clock is the counter. */
+/* Return true if calls are measured by the counter. */
 static inline __attribute__((always_inline)) bool cp_io_event_is_usual(void)
 {
 	return cp_load_relaxed(&cp_io_active) == CP_IO_ON && !cp_load_relaxed(&cp_ticks_forbidden);
@@ -342,8 +341,8 @@ struct cp_io_call {
 	enum cp_io_kind kind;
 	uint64_t bytes;
 	int error;	      /* errno, or another number that isn't 0; 0: the call succeeded */
-	const void *function; /* libc's; the leaf of the stack */
-	struct cp_io_on on;   /* what it was made on, for the label target */
+	const void *function; /* libc's function, the leaf of the stack */
+	struct cp_io_on on;   /* the object of the call, for the label target */
 };
 
 /* The call has ended. errno stays. */

@@ -15,8 +15,7 @@
 #define TEXT_MAX CP_IO_TARGET_TEXT
 #define NUMBER_MAX ((UINT32_C(1) << 24) - 1)
 
-/* Copy the path that the program passed: memory that may be gone by now. Returns false if it isn't
- * readable. */
+/* Copy the program's path, whose memory may be gone by now. Returns false if it isn't readable. */
 static bool copy_path(char *to, const char *path)
 {
 	long n = cp_sys_peek_some(to, (uint64_t)(uintptr_t)path, TEXT_MAX - 1);
@@ -108,8 +107,7 @@ const char *cp_io_target_last(const char *text)
 	return last;
 }
 
-/* Not inlined: its text is only then on the stack, which may be an alternate one with little room.
- */
+/* Not inlined, so that its text is only then on the stack, which may be a small alternate one. */
 __attribute__((noinline)) static uint32_t number_of(const struct cp_io_call *c, bool last)
 {
 	char text[sizeof(KEY) + TEXT_MAX] = KEY, *value = text + sizeof(KEY);

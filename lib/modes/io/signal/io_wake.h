@@ -41,8 +41,7 @@ static inline uint64_t cp_io_wake_key(int fd)
 	return (uint32_t)number;
 }
 
-/* Return true if somebody may wait for FD to be written to. Inlined: it is all that a write costs
- * that nobody waits for. */
+/* Return true if somebody may wait for a write to FD. Inlined: most writes cost only this. */
 static inline bool cp_io_wake_is_awaited(int fd)
 {
 	uint64_t key = cp_io_wake_key(fd);

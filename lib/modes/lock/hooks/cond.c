@@ -58,15 +58,15 @@ INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 WAITS_WAKES(pthread_cond_signal, pthread_cond_t, 1)
 WAITS_WAKES(pthread_cond_broadcast, pthread_cond_t, CP_WAKES_ALL)
 
-/* Barriers: every thread waits there except the last one, which learns that from the result. */
+/* Barriers: every thread waits except the last one, which the result tells. */
 
 static bool waited(int result)
 {
 	return result == 0;
 }
 
-/* The thread that comes last wakes all others. Nobody knows who that is before the call, so each
- * thread is taken for the last one until another comes. */
+/* The last thread wakes the others. Before the call nobody knows which one is last, so each thread
+ * counts as the last until another comes. */
 static enum cp_wakes_how how_woken(int result)
 {
 	(void)result;

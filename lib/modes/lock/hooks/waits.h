@@ -28,7 +28,7 @@
 #include "base/atomic.h"
 #include "modes/lock/signal/lock_signal.h"
 
-/* Kept off the path of free locks. */
+/* Not inlined, so that the path of free locks stays short. */
 #define SLOW __attribute__((noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
@@ -44,7 +44,7 @@ static inline bool waits_ended(int result)
 	       result == ENOTRECOVERABLE;
 }
 
-/* Return true if the lock is acquired: no unlock ended a wait that timed out. */
+/* Return true if the lock is acquired. A wait that timed out was ended by no unlock. */
 static inline bool waits_got(int result)
 {
 	return result == 0 || result == EOWNERDEAD;
@@ -70,8 +70,8 @@ static inline bool waits_got(int result)
 #define WAITS_MEASURE(ended, kind, lock, real, ...)                                                \
 	WAITS_MEASURE_IF(ended(result_), kind, lock, real, __VA_ARGS__)
 
-/* Whether the real function is called, and waits: it is called and does not wait; it is not called,
- * because a try has already locked; it waits. */
+/* What a look at the lock tells: the real function won't wait; a try has already locked; it will
+ * wait. */
 enum waits_look { WAITS_NOT, WAITS_LOCKED, WAITS_SURELY };
 
 /* Return true if LOCK must be tried first although it looks free. */
@@ -177,14 +177,14 @@ static inline bool waits_by(clockid_t clock)
 	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
 }
 
-/* Not inlined: an address that is none, read through the register of the frame, is a SIGBUS where
- * libc has a SIGSEGV. */
+/* Not inlined: reading a bad address through the frame's register would be a SIGBUS where libc gets
+ * a SIGSEGV. */
 __attribute__((noinline, unused)) static bool waits_until(const struct timespec *t)
 {
 	return t && (unsigned long)t->tv_nsec < 1000000000;
 }
 
-/* Read P, so that a fault is there. */
+/* Read P, so that a bad address faults here. */
 static inline void waits_touch(const int *p)
 {
 	(void)*(const volatile int *)p;
@@ -270,7 +270,7 @@ static inline bool mutex_was_got_at_once(const pthread_mutex_t *m, int result)
 	if (result || mutex_word(m) != 1)
 		return false;
 	kind = cp_load_relaxed(&m->__data.__kind);
-	/* This kind waits without sleeping, too. */
+	/* A mutex of this kind may wait without sleeping. */
 	return mutex_kind_is_tried(kind) && (kind & CP_LOCK_MUTEX_TYPE) != CP_LOCK_MUTEX_ADAPTIVE;
 }
 

@@ -29,10 +29,10 @@
 
 /* An unlock this long before a wait is taken for the one that the wait came after. */
 #define BEFORE_NS UINT64_C(100000000)
-/* The stacks that a thread may take at once, beyond the rate. */
+/* Number of stacks that a thread may take at once, beyond the rate. */
 #define SAVED 500u
 
-/* For the locks of one hash. A waiting thread writes to the slot of its number. */
+/* Unlocks and waits of the locks with one hash. A waiting thread uses the slot of its number. */
 static struct bucket {
 	uint32_t slots[SLOTS];
 	uint32_t last; /* unit of the last unlock with an entry */
@@ -80,7 +80,7 @@ void cp_lock_holder_note(struct cp_lock_note *n, const struct cp_thread *t, cons
 	uint32_t *slot = &bucket_of(lock)->slots[t->index % SLOTS], had = cp_load_relaxed(slot);
 
 	*n = (struct cp_lock_note){ NULL, unit_of(began, after) };
-	/* Of two threads with one slot, the one that is sampled first has it. */
+	/* If two threads have the same slot, it belongs to the one that is sampled first. */
 	if (had && (had == ALWAYS || (n->from != ALWAYS && !is_before(n->from, had))))
 		return;
 	if (!cp_load_relaxed(&used))
@@ -89,7 +89,7 @@ void cp_lock_holder_note(struct cp_lock_note *n, const struct cp_thread *t, cons
 	cp_store_relaxed(slot, n->from);
 }
 
-/* May the thread with CREDIT take a stack at NOW, in units of which a millisecond has MS? */
+/* May the thread with CREDIT take a stack at NOW? A millisecond has MS units of time. */
 static bool takes(uint64_t *credit, uint64_t now, uint64_t ms)
 {
 	uint64_t price = cp_load_relaxed(&cp_lock_holder_pace) * ms / 1000;
@@ -188,7 +188,7 @@ bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock
 	return true;
 }
 
-/* Pin H if it is in generation STATE still. */
+/* Pin H if it is still in generation STATE. */
 static bool pin(struct cp_holder *h, uint64_t state)
 {
 	uint64_t now = cp_load_acquire(&h->state);
@@ -334,7 +334,7 @@ static bool join_two(struct bucket *b, const void *lock, uint64_t from)
 	}
 	if (!second)
 		return false;
-	/* A hash of the time is the random number. */
+	/* The random number is a hash of the time. */
 	if ((double)cp_poisson_seed(second->time, second[-1].time) * 0x1p-64 * (double)shortest <
 	    (double)(second->time - second[-1].time)) {
 		set_free(b, second - 1);
@@ -391,7 +391,7 @@ static double part_of(const struct cp_lock_waited *w, const struct found *f, uin
 	return (double)points / w->count;
 }
 
-/* Return false if F's entry is another unlock's meanwhile. */
+/* Return false if F's entry belongs to another unlock by now. */
 static bool add_wait(const struct found *f, const struct cp_lock_waited *w, double part)
 {
 	double own = part * (double)(w->ended - w->began);
@@ -415,7 +415,7 @@ double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self)
 
 	while (i < n && found[i].time < from)
 		i++;
-	/* No unlock during W: the last one before it by another thread. */
+	/* Without an unlock during W, take the last one before W by another thread. */
 	if (i == n && w->got) {
 		while (n && found[n - 1].h->who == self)
 			n--;
@@ -439,7 +439,7 @@ void cp_lock_holder_fork_child(void)
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		struct bucket *b = &buckets[i];
 
-		/* Written only where it must be: each page that is written to is copied. */
+		/* Write only where necessary, because each written page is copied. */
 		for (unsigned k = 0; k < SLOTS; k++)
 			if (b->slots[k])
 				b->slots[k] = 0;

@@ -18,7 +18,7 @@ static float draw_number(uint64_t *random)
 	return (float)(*random * UINT64_C(0x2545f4914f6cdd1d) >> 40) * 0x1p-24f;
 }
 
-/* The measure of a wait, without that of its delay. */
+/* Return the part of a wait's measure that doesn't come from its delay. */
 static float measure_wait(const struct cp_lock_stratum *s, struct cp_lock_rates r)
 {
 	return r.events / ((float)s->recent + 1);
@@ -53,7 +53,7 @@ static double probability(double m)
 	return m <= 0.5 ? m : m >= GAP_MAX ? 1 : 1 - rest * rest / 2;
 }
 
-/* Move the next point, which was passed by -LEFT, behind the end of the wait. */
+/* Move the next point, which the wait has passed by -LEFT, beyond the end of the wait. */
 static float next_point(float left, uint64_t *random)
 {
 	if (left < -4 * GAP_MAX)
@@ -63,7 +63,7 @@ static float next_point(float left, uint64_t *random)
 	return left;
 }
 
-/* Forget half of the waits for each second since that was done. */
+/* Forget half of the recent waits for each second since the last call. */
 static void halve(struct cp_lock_stratum *s, uint64_t now)
 {
 	uint64_t seconds = now > s->halved ? (now - s->halved) / SECOND : 0;

@@ -84,7 +84,7 @@ static inline double cp_lock_holder_own(uint64_t count)
 	return (double)(count >> CP_LOCK_HOLDER_OWN_SHIFT) / CP_LOCK_HOLDER_OWN;
 }
 
-/* Names a thread for as long as its record may be another's. */
+/* Return a value that identifies T even after another thread got its record. */
 static inline uint64_t cp_lock_holder_who(const struct cp_thread *t)
 {
 	return (uint64_t)(uint32_t)cp_load_relaxed(&t->tid) << 32 | t->index;
@@ -93,7 +93,7 @@ static inline uint64_t cp_lock_holder_who(const struct cp_thread *t)
 /* The least mean time between two stacks of unlocks of a thread, in us; set by lock.c. */
 extern uint32_t cp_lock_holder_pace;
 
-/* A note that a thread waits. */
+/* The note of a thread that waits. */
 struct cp_lock_note {
 	uint32_t *slot; /* NULL: not noted */
 	uint32_t from;
@@ -103,10 +103,10 @@ struct cp_lock_note {
  * AFTER ns. */
 void cp_lock_holder_note(struct cp_lock_note *n, const struct cp_thread *t, const void *lock,
 			 struct cp_lock_moment began, uint64_t after);
-/* The wait is over. Inlined: the lock is held. */
+/* Remove the note; the wait is over. Inlined, because the lock is held now. */
 static inline void cp_lock_holder_unnote(const struct cp_lock_note *n)
 {
-	/* Not if the slot is another thread's meanwhile. */
+	/* Leave a slot that another thread has taken in the meantime. */
 	if (n->slot && cp_load_relaxed(n->slot) == n->from)
 		cp_store_relaxed(n->slot, 0);
 }
@@ -131,7 +131,7 @@ struct cp_lock_waited {
 	const void *lock;
 	uint64_t began, ended;	/* monotonic ns */
 	const uint64_t *points; /* NULL: it is divided by time; otherwise, by these moments */
-	unsigned count;		/* of the points, one at least */
+	unsigned count;		/* number of points, at least 1 */
 	bool got;		/* the lock was acquired */
 	double weight;		/* number of waits that it stands for */
 };
@@ -169,8 +169,8 @@ uint32_t *cp_lock_holder_leaving(const void *lock);
  */
 
 struct cp_lock_rates {
-	float events; /* the constant of the shares */
-	float per_ns; /* least measure of a ns of delay */
+	float events; /* the share that doesn't depend on the delay */
+	float per_ns; /* smallest measure of 1 ns of delay */
 };
 
 /* Stacks that a thread has recorded per second, roughly, in a long run. */
@@ -236,9 +236,7 @@ struct cp_lock_unlock_call {
 void cp_lock_event_tail(const struct cp_lock_unlock_call *call, struct cp_record *record,
 			unsigned depth);
 
-/* lock_event.c
- *
- * The event half of the lock source: the interposed lock functions report here.
+/* The event half of the lock source: the interposed lock functions report here.
  *
  * They call it on the program's threads, in any context in which the program takes locks: before
  * the profiler's constructor, in malloc, in fork handlers, after exit. No function here waits, and
@@ -340,12 +338,13 @@ struct cp_lock_sum {
 /* The part of a thread's record. Written by the thread, except for what is told. */
 struct cp_lock_part {
 	uint64_t random;
-	uint64_t credit; /* for stacks of unlocks */
+	uint64_t credit; /* credit for taking stacks of unlocks */
 	struct cp_lock_note note;
 	uint64_t holds; /* not 0: a stack of its unlocks was taken */
 	struct cp_lock_sum short_waits[2];
 	struct cp_lock_stratum kinds[CP_LOCK_KINDS];
-	struct cp_lock_sum told_short[2], told[CP_LOCK_KINDS]; /* what lock.c has taken from it */
+	struct cp_lock_sum told_short[2],
+		told[CP_LOCK_KINDS]; /* the sums that lock.c has taken into account */
 };
 extern const struct cp_lock_part cp_lock_part CP_THREAD_PART;
 static inline struct cp_lock_part *cp_lock_part_of(const struct cp_thread *t)
@@ -357,16 +356,16 @@ static inline struct cp_lock_part *cp_lock_part_of(const struct cp_thread *t)
 struct cp_lock_wait {
 	const void *lock;
 	struct cp_lock_moment began;
-	uint64_t after; /* ns: it is sampled if it is as long; for locks with a holder */
+	uint64_t after; /* ns after which the wait is sampled; only for locks with a holder */
 	struct cp_lock_note note;
 	enum cp_lock_kind kind;
 };
 
 /* The calling thread is about to wait for LOCK. */
 void cp_lock_event_begin_wait(struct cp_lock_wait *w, const void *lock, enum cp_lock_kind kind);
-/* It has waited, in libc's FUNCTION, which becomes the leaf of its stack. GOT: it has the lock. */
+/* The calling thread has waited in libc's FUNCTION, the leaf of its stack. GOT: it has the lock. */
 void cp_lock_event_waited(const struct cp_lock_wait *w, const void *function, bool got);
-/* There was no wait after all. */
+/* Call instead if there was no wait after all. */
 static inline void cp_lock_event_no_wait(const struct cp_lock_wait *w)
 {
 	cp_lock_holder_unnote(&w->note);
@@ -376,7 +375,7 @@ static inline void cp_lock_event_no_wait(const struct cp_lock_wait *w)
  * the lock held. It reads a cache line, and a clock only for an unlock that is recorded. */
 struct cp_lock_release {
 	const void *lock;
-	bool wanted;		  /* it needs an entry */
+	bool wanted;		  /* the unlock needs an entry */
 	struct cp_holder *holder; /* the entry; NULL: none was empty */
 	/* Set between begin and end, if the unlock may be a tail call. */
 	struct cp_lock_unlock_call call;

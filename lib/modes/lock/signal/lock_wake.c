@@ -44,7 +44,7 @@ void cp_lock_wake(const void *object, uint32_t most, const void *function,
 	cp_wakes_wake(self ? self->thread : NULL, &w);
 }
 
-/* The function that a thread began with has returned: it is the whole stack. */
+/* Record a stack of only the thread's start function, which has returned. */
 static void put_start(struct cp_record *record, unsigned depth, const void *start)
 {
 	(void)depth;

@@ -22,7 +22,7 @@
 
 extern uint32_t cp_wall_running; /* samples are taken */
 
-extern uint32_t cp_wall_ended; /* threads have ended: the pacer wants a drain */
+extern uint32_t cp_wall_ended; /* threads have ended, so the pacer wants a drain */
 
 static inline void cp_wall_thread_ended(void)
 {
@@ -40,7 +40,7 @@ enum cp_wall_state {
 	CP_WALL_RUNNING,
 	CP_WALL_WAITING,
 	CP_WALL_PAUSED,
-	CP_WALL_RUNNABLE /* it has no processor, and goes on where its next sample is */
+	CP_WALL_RUNNABLE /* ready to run, without a processor; the next sample tells where */
 };
 #define CP_WALL_STATES 5
 
@@ -48,34 +48,36 @@ enum cp_wall_state {
  * collector's lock, except for the fields that the thread writes. Times are monotonic, in ns; 0 =
  * not yet. */
 struct cp_wall_thread {
-	uint64_t began, ended;	 /* written by the thread or the sweep */
-	uint64_t ended_cpu;	 /* its CPU time at ENDED */
-	uint64_t samples;	 /* samples taken while it ran; written by its handler */
-	int32_t timer;		 /* a timer on its CPU clock, or CP_NO_TIMER */
-	uint8_t state;		 /* enum cp_wall_state, at the last visit */
-	uint8_t same;		 /* so many looks found it waiting where the one before did */
-	bool uring;		 /* was seen waiting in io_uring_enter, where it takes no signals */
-	bool unanswered;	 /* found running, without a sample since */
-	bool late;		 /* unanswered for longer than one tick of the kernel */
-	uint64_t asked;		 /* time since when it is unanswered */
-	uint32_t asked_labels;	 /* its label set at the last visit that found it unanswered */
-	uint64_t until;		 /* start of the period that the next visit covers */
-	uint32_t span;		 /* length of that period, in ticks */
-	uint32_t still;		 /* ticks since it was last found to have run */
-	uint64_t clock;		 /* CPU time at the last visit */
-	uint64_t ran;		 /* of it, since the visit before */
-	uint32_t moves, unmoved; /* visits that found that it had run; those since the last */
-	uint64_t given;		 /* its time up to this moment is attributed to states */
+	uint64_t began, ended; /* written by the thread or the sweep */
+	uint64_t ended_cpu;    /* its CPU time at ENDED */
+	uint64_t samples;      /* samples taken while it ran; written by its handler */
+	int32_t timer;	       /* a timer on its CPU clock, or CP_NO_TIMER */
+	uint8_t state;	       /* enum cp_wall_state, at the last visit */
+	uint8_t same;	       /* number of looks that found it waiting at the same place */
+	bool uring;	       /* was seen waiting in io_uring_enter, where it takes no signals */
+	bool unanswered;       /* was found running, and has had no sample since */
+	bool late;	       /* unanswered for longer than one tick of the kernel */
+	uint64_t asked;	       /* begin of that time */
+	uint32_t asked_labels; /* its label set at the last visit that found it unanswered */
+	uint64_t until;	       /* start of the period that the next visit covers */
+	uint32_t span;	       /* length of that period, in ticks */
+	uint32_t still;	       /* ticks since it was last found to have run */
+	uint64_t clock;	       /* CPU time at the last visit */
+	uint64_t ran;	       /* CPU time between the last two visits */
+	uint32_t moves,
+		unmoved; /* visits that found that it had run; visits since the last of these */
+	uint64_t given;	 /* end of the time that is attributed to states */
 	uint64_t owed[CP_WALL_STATES];	  /* time attributed to states, but not yet to a row */
 	uint64_t sampled[CP_WALL_STATES]; /* ns that its rows got since its totals were told */
-	/* Its totals are told up to this time, CPU time, and time ready to run (wall_exact.c). */
+	/* Time, CPU time, and time ready to run up to which its totals were reported
+	 * (wall_exact.c). */
 	uint64_t told, told_cpu, told_delay;
 	struct cp_bursts bursts;
-	bool delay_unknown;	      /* TOLD_DELAY is */
+	bool delay_unknown;	      /* TOLD_DELAY is unknown */
 	uint64_t ended_delay;	      /* its time ready to run at ENDED; 0 = not known */
-	uint64_t lost;		      /* ns since TOLD that no row may have */
+	uint64_t lost;		      /* ns since TOLD that no row may get */
 	uint32_t row[CP_WALL_STATES]; /* row of the last stack in each state, + 1; 0 = none */
-	uint64_t taken, looked; /* position in the count of samples, and in the ring, in words */
+	uint64_t taken, looked; /* samples that were taken, and words of the ring that were read */
 };
 /* The initial value: no timer. */
 extern const struct cp_wall_thread cp_wall_thread_part CP_THREAD_PART;
