@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/base/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/base/, by the file that implements them. */
 #ifndef CP_BASE_BASE_H
 #define CP_BASE_BASE_H
 
@@ -54,9 +54,9 @@ struct cp_filestat {
 };
 
 /* Ask about PATH, relative to DIR. FLAGS: AT_EMPTY_PATH or 0. Returns 0 or a negative errno; TO is
- * untouched on failure. A file system that is served from elsewhere answers from what it knows,
- * because its server may not answer. Kernels without statx refuse such a question (-EINVAL): with
- * MAY_WAIT the server is asked there. */
+ * untouched on failure. A network file system answers from its cache, because its server may not
+ * answer. Kernels without statx can't do that: they return -EINVAL or, with MAY_WAIT, ask the
+ * server. */
 long cp_filestat_read(int dir, const char *path, int flags, bool may_wait, struct cp_filestat *to);
 
 /* globs.c
@@ -226,8 +226,8 @@ void *cp_reserve_take(size_t size);
 bool cp_reserve_give(void *at, size_t size);
 
 /* Call in a fork child. Returns the size of the reserve that the child needs; 0: it goes on with
- * the parent's. What the parent has in use there is data that the child has abandoned. It stays in
- * place, because the child may still read some of it. */
+ * the parent's. The parent's data in the reserve is abandoned by the child but stays in place,
+ * because the child may still read some of it. */
 size_t cp_reserve_fork_child(void);
 
 /* sort.c

@@ -64,7 +64,7 @@ bool cp_sys_is_own_part(uintptr_t address);
 long cp_sys_map_fd(int fd, size_t size);
 
 /* munmap holds the lock of the address space for as long as there are pages to unmap, and other
- * threads' mmap waits. So one call unmaps at most one huge page, which is better not split. */
+ * threads' mmap waits. So one call unmaps at most one huge page, and splits none. */
 #define CP_UNMAP_PIECE ((size_t)2 << 20)
 
 /* Unmaps SIZE bytes at P, which cp_sys_map or cp_sys_map_fd returned; NULL is nothing. */

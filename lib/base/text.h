@@ -22,8 +22,8 @@ size_t cp_text_vformat(char *to, size_t size, const char *fmt, va_list ap);
 int cp_text_parse_u64(const char **s, unsigned base, uint64_t *value);
 
 /* Returns the length of the UTF-8 character at S, N > 0 bytes of text; 1 if it is ill-formed; 0 if
- * it is cut off at the end. *SAFE: it may be shown on a terminal, in a line. That are no control
- * characters but a tab, no marks that reorder the text or end the line, and nothing ill-formed. */
+ * it is cut off at the end. Sets *SAFE if the character may be shown in a line on a terminal: it is
+ * well-formed, no control character but a tab, and no mark that reorders text or ends the line. */
 unsigned cp_text_character(const char *s, size_t n, bool *safe);
 
 /* Returns whether S begins with PREFIX. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/collect/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/collect/, by the file that implements them. */
 #ifndef CP_COLLECT_COLLECT_H
 #define CP_COLLECT_COLLECT_H
 
@@ -77,8 +77,9 @@ void cp_control_socket_number(struct cp_control_message *m, const char *key, uin
 
 /* Return true if the other end of connection FD may ask: root, or a process of the same user and
  * group as the calling task. As for ptrace, all user and group ids of the process must be the
- * peer's, and the process must have no capabilities: it could else do for the peer what the peer
- * may not do. The collector's task has the ids that the program has at that moment. Any context. */
+ * peer's, and the process must have no capabilities: otherwise it could do for the peer what the
+ * peer may not do. The collector's task has the ids that the program has at that moment. Any
+ * context. */
 bool cp_control_socket_may_ask(int fd);
 
 /* collect.c

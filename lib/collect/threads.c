@@ -170,8 +170,8 @@ static void set_main_bounds(struct cp_thread *t)
 	t->stack_low = t->stack_high - size;
 }
 
-/* Return true if the caller's stack is T's. It isn't main's in a child that another thread forked.
- */
+/* Return true if the caller's stack is T's. In a child that another thread forked, main's record
+ * doesn't match. */
 static bool runs_within(const struct cp_thread *t)
 {
 	char here;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/hooks/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/hooks/, by the file that implements them. */
 #ifndef CP_HOOKS_HOOKS_H
 #define CP_HOOKS_HOOKS_H
 

@@ -143,8 +143,8 @@ bool cp_spans_is(const struct cp_span_kind *k, const char *name)
 	return cp_load_relaxed(&k->taken) && !strncmp(k->name, name, CP_SPAN_NAME - 1);
 }
 
-/* Spans this long, on average, are all measured, and so are the first ones of a kind. Of the
- * others, one in SHORT is. */
+/* Spans this long, on average, are all measured, and so are the first ones of a kind. One in SHORT
+ * of the others is measured. */
 #define LONG_NS 64000u
 #define FIRST 64u
 #define SHORT 16u

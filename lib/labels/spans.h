@@ -31,9 +31,9 @@ struct cp_span_kind *cp_spans_find(const char *name);
 /* Is K still the kind called NAME? A fork child removes all kinds. */
 bool cp_spans_is(const struct cp_span_kind *k, const char *name);
 /* Returns how many spans the measured one stands for if the CPU time of a span of kind K that
- * begins now is to be measured, else 0. K may be NULL: its first. Of short spans few are measured,
- * because two readings of the thread's clock cost more than the spans may last. What is measured
- * depends only on earlier spans and on chance, so that sums are unbiased. */
+ * begins now is to be measured, else 0. K may be NULL: its first. Few short spans are measured,
+ * because two readings of the thread's clock may take longer than the span. The choice depends only
+ * on earlier spans and on chance, so that sums are unbiased. */
 unsigned cp_spans_weight(const struct cp_span_kind *k);
 /* Returns the kind at place I, or NULL. For iterating over all kinds. */
 struct cp_span_kind *cp_spans_at(unsigned i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Those who take windows; see output.h. */
+/* The clients that take windows of a run; see output.h. */
 #include "output/output.h"
 
 #include <errno.h>

@@ -33,9 +33,9 @@
 #define STACK_SIZE ((size_t)32 << 10)
 /* How long an exit may be delayed: the files of most programs take well below a second. */
 #define WAIT_SECONDS 5
-/* The time limit of a helper at exit, in wall-clock seconds. Then SIGALRM ends the helper, and the
- * file stays as it was. A helper that pushes has none: it ends after the processes that it serves.
- */
+/* The time limit of a helper at exit, in wall-clock seconds. SIGALRM then ends the helper, and the
+ * file stays as it was. A helper that pushes has no limit: it ends after the processes that it
+ * serves. */
 #define LIMIT_SECONDS 120
 /* How often a process looks whether the helper that follows it is still there. */
 #define WATCH_SECONDS 15

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/output/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/output/, by the file that implements them. */
 #ifndef CP_OUTPUT_OUTPUT_H
 #define CP_OUTPUT_OUTPUT_H
 
@@ -18,8 +18,7 @@
 
 /* run.c
  *
- * One mode while it is on: what was collected since its start, and the name of its file.
- */
+ * One mode while it is on: its data since its start, and the name of its file. */
 
 /* Most consumers of a run. */
 #define CP_RUN_CONSUMERS 32
@@ -155,7 +154,7 @@ void cp_comments_stacks_cost(struct cp_comments *report, const struct cp_run *r,
 
 /* consumers.c
  *
- * Those who take windows of a run, over the control socket. Each has the values of the run's rows
+ * Clients that take windows of a run over the control socket. Each has the values of the run's rows
  * at the begin of its window, so several consumers don't disturb each other.
  *
  * Under the collector's lock.
@@ -344,10 +343,9 @@ struct cp_mode_ops {
 	 * is one: cp_run_counted and cp_run_own tell them. */
 	void (*report)(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c);
 
-	/* Adds the numbers that REPORT tells of besides the counters (thread.h) to TO, a vector
-	 * of uint64_t: sums since the start of the run, always in the same places. Called after
-	 * SETTLE.
-	 */
+	/* Adds the numbers that REPORT prints besides the counters (thread.h) to TO, a vector of
+	 * uint64_t: sums since the start of the run, always in the same places. Called after
+	 * SETTLE. */
 	void (*count)(const struct cp_run *r, struct cp_vec *to);
 
 	/* Is this companion on with its parent? NULL = always. */
@@ -516,11 +514,10 @@ void cp_rows_release(struct cp_rows *rows);
 
 /* wakers.c
  *
- * What the files of wakers have in common: the control half of sample/wakes.h for the companions of
+ * The common part of the files of wakers: the control half of sample/wakes.h for the companions of
  * the lock mode and of the I/O mode. OF is one of CP_WAKES_OF_*.
  *
- * Under the collector's lock.
- */
+ * Under the collector's lock. */
 
 /* Begin counting anew, and follow waits from now on. Sets SINCE. */
 void cp_wakers_start(unsigned of, struct cp_wakes_settings s);
@@ -533,8 +530,8 @@ uint64_t cp_wakers_period(const struct cp_run *r);
 
 void cp_wakers_count(const struct cp_run *r, struct cp_vec *to);
 
-/* The file's comments. WAITS are "waits" or the like, ENDED says how those that nobody woke ended,
- * BEHIND where stacks are taken. */
+/* Adds the file's comments. WAITS is "waits" or another word, ENDED says how the waits ended that
+ * nobody woke, BEHIND where stacks are taken. */
 void cp_wakers_report(struct cp_comments *out, const struct cp_run *r, const char *waits,
 		      const char *ended, const char *behind);
 

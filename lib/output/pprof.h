@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/output/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/output/, by the file that implements them. */
 #ifndef CP_OUTPUT_PPROF_H
 #define CP_OUTPUT_PPROF_H
 

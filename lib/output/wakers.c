@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of wakers have in common; see output.h. */
+/* The common part of the files of wakers; see output.h. */
 #include "output/output.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/profile/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/profile/, by the file that implements them. */
 #ifndef CP_PROFILE_PROFILE_H
 #define CP_PROFILE_PROFILE_H
 
@@ -299,13 +299,13 @@ static inline struct cp_strata cp_strata_new(unsigned few)
  * false without memory: the sample is lost, and its part goes to others. */
 bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint64_t tag,
 		       const uint64_t self[CP_VALUES], const double share[CP_VALUES]);
-/* Adds VALUES to the exact total of the stratum. Only what is new: a mode keeps what it has told.
- * So threads that end hand over what is left, and a later thread in the same place begins with 0.
- * Returns false without memory: nothing was added. */
+/* Adds VALUES to the exact total of the stratum. VALUES are only the new ones: a mode keeps what it
+ * has reported. So a thread that ends hands over the rest, and a later thread in the same place
+ * begins with 0. Returns false without memory: nothing was added. */
 bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 		     const uint64_t values[CP_VALUES]);
-/* Adds all that was told since the last settle to A's rows. ADD: how; NULL = value by value.
- * Returns how much of values[1] is lost because no row could be made for it. */
+/* Adds all values since the last settle to A's rows. ADD: how; NULL = value by value. Returns how
+ * much of values[1] is lost because no row could be made for it. */
 uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *add);
 /* Returns the uncertainty of rows in VALUE: a row's variance is about this, times its value. 0 =
  * rows are exact. */

@@ -188,9 +188,9 @@ static void join_small(struct cp_strata *st)
 	}
 }
 
-/* Decides how EXACT of a value is divided. What SHARE is above or below the truth is due to the
- * samples with the largest part in its variance, so the rows bear the difference by SPREAD. If that
- * would take more from a row than it has, all are scaled alike. */
+/* Decides how EXACT of a value is divided. The error of SHARE is due to the samples with the
+ * largest part in its variance, so the rows bear the difference by SPREAD. If that would take more
+ * from a row than it has, all are scaled alike. */
 static void divide_portion(struct portion *p, uint64_t exact, uint64_t random)
 {
 	double difference;

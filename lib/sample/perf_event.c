@@ -184,9 +184,8 @@ int cp_perf_event_open(struct cp_perf *p, int tid, uint64_t first, uint64_t base
 }
 
 /* Account for the time since the hit of the first event. The event FD continues from there and
- * isn't running yet. That time is little, but not where a thread lives for a few periods. So the
- * next hit counts for it, too, and comes earlier by that much, when it would have come without a
- * new event. */
+ * isn't running yet. That time matters if a thread lives for a few periods only. So the next hit
+ * counts for it, too, and comes as early as it would have come without a new event. */
 static void make_up(struct cp_perf *p, int fd, int tid, uint64_t base_ns)
 {
 	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(tid)), sooner;
@@ -308,7 +307,7 @@ uint64_t cp_perf_event_credit(struct cp_perf *p, uint64_t hits, uint64_t base_ns
 	return whole;
 }
 
-/* The first event's first hit stands for a period, of which it came after a part. Further hits of
+/* The first event's first hit represents a period, of which it came after a part. Further hits of
  * the first event come after that part each. */
 uint64_t cp_perf_event_weight(struct cp_perf *p, uint64_t hits)
 {

@@ -13,7 +13,7 @@
 
 uint64_t cp_poisson_seed(uint64_t seed, uint64_t number)
 {
-	/* As splitmix64 finalizes its state. */
+	/* The finalizer of splitmix64. */
 	uint64_t z = seed + (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

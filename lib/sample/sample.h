@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/sample/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/sample/, by the file that implements them. */
 #ifndef CP_SAMPLE_SAMPLE_H
 #define CP_SAMPLE_SAMPLE_H
 
@@ -211,7 +211,7 @@ void cp_own_time_fork_child(void);
  * BUSY and then sees the mode running has the event for itself until it clears BUSY.
  */
 
-/* What an event counts: the kernel's numbers for perf_event_open. */
+/* An event to count, by the kernel's numbers for perf_event_open. */
 struct cp_perf_what {
 	uint32_t type;	 /* PERF_TYPE_* */
 	bool user;	 /* counts in the program only, not in the kernel */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/sample/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/sample/, by the file that implements them. */
 #ifndef CP_SAMPLE_THREAD_H
 #define CP_SAMPLE_THREAD_H
 

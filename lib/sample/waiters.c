@@ -119,10 +119,9 @@ static uint64_t draw_random(struct part *p)
 	return p->random * UINT64_C(0x2545f4914f6cdd1d) >> 32;
 }
 
-/* What was drawn sinks by a window's part of BUDGET with each window. If it sinks further than
- * that, waits are drawn more often. Threads that do this at once, or that count at once, may lose a
- * step.
- */
+/* The number of draws falls by a window's part of BUDGET with each window. If there are too few
+ * draws for that, waits are drawn more often. Threads that do this at once, or that count at once,
+ * may lose a step. */
 static void adapt(struct cp_waiters_bucket *b, uint8_t window, uint32_t budget)
 {
 	uint32_t draws = cp_load_relaxed(&b->draws), part = budget / WINDOWS_PER_SECOND;

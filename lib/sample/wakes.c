@@ -89,8 +89,8 @@ static bool matches(const struct entry *e, uint64_t state, uint64_t key, uint64_
 	       e->time <= until;
 }
 
-/* Return true if entry A, in state SA, is to be taken rather than B: one that waits may still take,
- * and of these the oldest, or the newest one. Of those that are used up, the newest. */
+/* Return true if entry A, in state SA, is preferred to B. First come the entries that waits may
+ * still take, the oldest or the newest one first; then the newest of the used ones. */
 static bool is_better(const struct entry *a, uint64_t sa, const struct entry *b, uint64_t sb,
 		      bool newest)
 {

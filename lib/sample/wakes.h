@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/sample/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/sample/, by the file that implements them. */
 #ifndef CP_SAMPLE_WAKES_H
 #define CP_SAMPLE_WAKES_H
 
@@ -110,8 +110,8 @@ bool cp_waiters_fork_child(struct cp_thread *keep);
  */
 /* clang-format on */
 
-/* What a bucket has room for. An entry keeps the innermost CP_WAKES_DEPTH frames. The entries of a
- * bucket are mapped when it needs the first: 9 KiB, so 9 MiB in all buckets. */
+/* Limits of a bucket. An entry keeps the innermost CP_WAKES_DEPTH frames. The entries of a bucket
+ * are mapped when it needs the first: 9 KiB, so 9 MiB in all buckets. */
 #define CP_WAKES_ENTRIES 8u
 #define CP_WAKES_DEPTH 128u
 /* Waits from this length on are all samples. */

@@ -85,7 +85,7 @@ static bool has_profile(void)
 	return cp_process_fork_goes_on(halfway);
 }
 
-/* What the child does, in this order. A row with GOES_ON ends the walk if it returns false. */
+/* The steps of the child, in this order. A row with GOES_ON ends the walk if it returns false. */
 static const struct {
 	void (*step)(void);
 	bool (*goes_on)(void);
@@ -110,8 +110,8 @@ static const struct {
 	/* 3. A child of a program that has restricted its system calls ends here: the steps below
 	 * make some. */
 	{ .goes_on = is_not_retired },
-	/* 4. What the parent knew of its signals and threads. The records of threads come before the
-	 * lists that lead to them. */
+	/* 4. The parent's knowledge of its signals and threads. The records of threads come before
+	 * the lists that lead to them. */
 	{ .step = cp_signals_fork_child },
 	{ .step = cp_threads_fork_child },
 	{ .step = cp_sweep_fork_child },

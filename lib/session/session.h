@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/session/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/session/, by the file that implements them. */
 #ifndef CP_SESSION_SESSION_H
 #define CP_SESSION_SESSION_H
 
@@ -54,9 +54,8 @@ void cp_control_answer_request(struct cp_control_message *m, int fd);
 void cp_control_see_answered(bool received);
 /* Call in a fork child: drops the request, which is the parent's. */
 void cp_control_fork_child(void);
-/* Wait until it is known whether the window that is just being sent has arrived, so that what is
- * handed over before an exec or the end doesn't have its time again. At most a tenth of a second.
- * Any context. */
+/* Wait until it is known whether the window that is just being sent has arrived, so that the window
+ * at an exec or the end doesn't cover its time again. At most a tenth of a second. Any context. */
 void cp_control_wait_for_answer(void);
 /* Returns whether there is to be a control socket; EARLY: the collector has just begun. */
 bool cp_control_wanted(bool early);
@@ -69,9 +68,8 @@ void cp_control_failed(const struct cp_control_place *place, int err);
 /* thread_waits.c
  *
  * What a thread waits for, beyond its system call: the lock and its holder, the descriptor, the
- * child, the thread. For threads_now.c and threads_now.c, under the collector's lock. The thread is
- * not signalled or stopped; memory is copied by the kernel, so no read can fault.
- */
+ * child, the thread. For threads_now.c, under the collector's lock. The thread is not signalled or
+ * stopped; memory is copied by the kernel, so no read can fault. */
 
 struct cp_thread_wait {
 	const char *cause; /* text of the label "wait" in wall profiles; NULL = unknown */

@@ -27,8 +27,8 @@
 #include "sample/thread.h"
 #include "base/text.h"
 
-/* Modes may be started from outside later, when there is no ordinary context. What the heap's needs
- * is left out, because it takes long: a search of the program's file. */
+/* Modes may be started from outside later, when there is no ordinary context. The heap mode's
+ * preparation, a search of the program's file, is left out, because it takes long. */
 static bool may_be_added(unsigned m, const struct cp_config *c)
 {
 	return m != CPROF_HEAP && c->control != CP_CONTROL_OFF;

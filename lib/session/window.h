@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/session/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/session/, by the file that implements them. */
 #ifndef CP_SESSION_WINDOW_H
 #define CP_SESSION_WINDOW_H
 
@@ -14,10 +14,10 @@
  *
  * Gives the last window to clients when a program ends or execs. */
 
-/* Sends each consumer that listens (base/control.h) what its mode has seen since its last window.
- * All samples are drained. Waits for nobody: a consumer
- * that can't be reached at once has lost its window. If an exec fails afterwards, the next window
- * begins where this one ended. Under the collector's lock. */
+/* Sends each consumer that listens (base/control.h) its last window: what came after the one
+ * before. All samples are drained. Doesn't wait: a consumer that can't be reached at once loses its
+ * window. If an exec fails afterwards, the next window begins where this one ended. Under the
+ * collector's lock. */
 void cp_last_window_send(void);
 
 /* window.c

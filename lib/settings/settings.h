@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/settings/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/settings/, by the file that implements them. */
 #ifndef CP_SETTINGS_SETTINGS_H
 #define CP_SETTINGS_SETTINGS_H
 

@@ -185,7 +185,7 @@ static size_t after_token(const char *s, size_t at)
 	}
 }
 
-/* What may begin at a place. A constant is reached by back-references. */
+/* Tokens that may begin at a place. A constant is reached by back-references. */
 enum { TOKEN = 1, IDENTIFIER = 2, CONSTANT = 4 };
 
 /* Marks the place after the token at AT, which is neither an identifier nor a small letter. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/symbols/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/symbols/, by the file that implements them. */
 #ifndef CP_SYMBOLS_SYMBOLS_H
 #define CP_SYMBOLS_SYMBOLS_H
 

@@ -163,9 +163,9 @@ bool cp_cfi_modules_snapshot_publish(struct cp_cfi_snapshot *new, const uint64_t
 	return done;
 }
 
-/* What the loader keeps is the beginning of its list: it loads the program, preloaded modules and
- * those that they need, and adds what dlopen loads at the end. So all modules before libc or the
- * loader, which every program needs, are kept; a few after both may be, too. */
+/* The modules that stay are the beginning of the loader's list: it loads the program, preloaded
+ * modules and those that they need, and adds what dlopen loads at the end. So all modules before
+ * libc or the loader, which every program needs, are kept; a few after both may be, too. */
 struct keeping {
 	struct cp_cfi_snapshot *to; /* NULL: only count */
 	uint64_t libc, loader;	    /* addresses in libc and in the loader */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/unwind/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/unwind/, by the file that implements them. */
 #ifndef CP_UNWIND_UNWIND_H
 #define CP_UNWIND_UNWIND_H
 
@@ -84,7 +84,7 @@ extern void (*cp_dlclose_gate_unloaded)(struct cp_module_diff *u);
 /* Close the gate. FRAME: frame address of dlclose's caller. Returns how many dlclose calls the
  * thread was in before, for cp_dlclose_gate_end. Waits. */
 unsigned cp_dlclose_gate_begin(const void *frame);
-/* Forget what is known of modules and open the gate. The thread is then in BEFORE dlclose calls.
+/* Forget the cached data of modules and open the gate. The thread is then in BEFORE dlclose calls.
  * UNLOADED: the result of cp_heap_before_unload. */
 void cp_dlclose_gate_end(unsigned before, struct cp_module_diff *unloaded);
 /* Call when the thread ends. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/control/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/control/, by the file that implements them. */
 #ifndef CP_CONTROL_CONTROL_H
 #define CP_CONTROL_CONTROL_H
 
@@ -58,8 +58,8 @@ bool ct_control_has_ended(int pid);
 /* Has everybody stopped listening at the path that PID stands for? A process that is stopped still
  * listens. */
 bool ct_control_path_is_left(int pid);
-/* For those who follow many processes, each by several descriptors: raises the limit of descriptors
- * as far as it goes. Not before a program is executed, which would inherit it. */
+/* Raises the limit of descriptors as far as possible, for verbs that follow many processes, each by
+ * several descriptors. Not before exec, because the program would inherit the limit. */
 void ct_control_raise_descriptors(void);
 /* Calls SEE as ct_control_each does for process PID. Returns NULL or the reason why there is no
  * reply, which the caller frees. */
@@ -182,8 +182,8 @@ int ct_control_space_connect_path(const char *path);
  * One request over a connection to a process. For control.c and control_each.c.
  */
 
-/* How long processes that are only listed are waited for, all together, so that a list takes less
- * than a second. Also how long one is waited for whose queue of connections is full. */
+/* Time to wait for all processes of a list together, so that a list takes less than a second. Also
+ * the time to wait for a process whose queue of connections is full. */
 #define CT_CONTROL_GLANCE_MS 900
 
 /* Sends request M over FD, with descriptor PASSED unless that is -1. Returns 0 or a negative errno:
@@ -202,9 +202,9 @@ struct ct_control_end {
 	struct ucred owner;
 };
 
-/* Connects to process PID, or to the path that it stands for, and sets *E. Doesn't wait. Returns
- * the descriptor; -EAGAIN: its queue of connections is full, or that of a socket that somebody has
- * named so; or a negative errno. */
+/* Connects to process PID, or to its path, and sets *E. Doesn't wait. Returns the descriptor;
+ * -EAGAIN: its queue of connections is full, or that of a socket that somebody has named so; or a
+ * negative errno. */
 int ct_control_talk_connect(int pid, struct ct_control_end *e);
 /* Connects to the name in *E, in its space, as above. A process at the other end that is in sight
  * must have that name, and be this user's, unless this is root: others don't answer. */
@@ -326,9 +326,9 @@ struct ct_window_how {
 	const char *mode;    /* "cpu", "wall", "heap", "lock", "io", "event" */
 	const char *setting; /* rate, interval or threshold; NULL or "": the default. A mode that is
 				on keeps its own */
-	double lease;	     /* seconds, above 0: a mode that was turned on for this window ends by
-				itself so long after the last take, if this program is killed. So it
-				is longer than the time between two takes */
+	double lease; /* seconds, above 0: time after the last take when a mode that was turned on
+			 for this window ends by itself if this program is killed. Longer than the
+			 time between two takes */
 	bool from_start;  /* the first take has everything since the start of a mode that was on */
 	bool empty;	  /* empty companions are wanted, too */
 	const char *only; /* The only companion that is wanted; the process isn't asked for others.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the helpers of the library have in common; see control.h. */
+/* The common part of the helpers of the library; see control.h. */
 #include "control/control.h"
 
 #include <errno.h>
@@ -29,8 +29,8 @@ static char *lock_path;
 /* Who listens at a name that is already taken. */
 enum owner { OURS, ANOTHER_USERS, NOBODY_LISTENS };
 
-/* A helper of ours accepts connections. So one that the kernel still has no room for after
- * ANSWER_SECONDS is to another user's socket, who wants to keep us away. */
+/* A helper of ours accepts connections. So if the kernel still has no room for a connection after
+ * ANSWER_SECONDS, the socket is another user's, who wants to keep us away. */
 static enum owner owner_of(const struct sockaddr_un *address, socklen_t size)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (lock >= 0 ? SOCK_NONBLOCK : 0), 0);
@@ -61,7 +61,7 @@ static void pause_shortly(void)
 
 /* Listens at the name. Returns 0, -EEXIST if a helper of ours does, or -EADDRINUSE if another user
  * has the name. A helper of ours listens right after it has taken a name, and gives the name up
- * right after it has stopped. So a name at which nobody listens for ANSWER_SECONDS is another
+ * right after it has stopped. So if nobody listens at a name for ANSWER_SECONDS, it is another
  * user's. */
 static int take_name(int fd, const struct sockaddr_un *address, socklen_t size)
 {

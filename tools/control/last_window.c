@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #define NAME_ROOM 64
-/* So many connections are held, and received from, at once. A process sends a window of the mode
- * and one of each companion at its end, and before each exec, also before one that fails. The
+/* Number of connections that are held, and received from, at once. A process sends a window of the
+ * mode and one of each companion at its end, and before each exec, also before one that fails. The
  * others wait in the kernel's queue. */
 #define HELD 8
 /* As many connections as one look accepts: nobody can keep us busy by connecting without end. */

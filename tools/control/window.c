@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows of a running process; see window.h.
+/* Windows of a running process; see control.h.
  *
  * The process knows this window as a consumer, by a number (base/control.h), and keeps what it
- * needs to write the difference.
- */
+ * needs to write the difference. */
 #include "control/control.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/core/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/core/, by the file that implements them. */
 #ifndef CP_CORE_CORE_H
 #define CP_CORE_CORE_H
 
@@ -75,9 +75,9 @@ bool ct_fetch_allow_http(const struct ct_curl *curl, void *c);
 
 /* Makes directory PATH, and those above it, for the user alone. Returns 0 or a negative errno. */
 int ct_directory_make(const char *path);
-/* The same, and -EPERM if others could put anything there: PATH must be a directory of this
- * user's that nobody else may write to. Those above it must be this user's or root's, and
- * nobody else may exchange what is in them. */
+/* The same, and -EPERM if others could put anything there: PATH must be a directory of this user's
+ * that nobody else may write to. Those above it must be this user's or root's, and nobody else may
+ * replace what is in them. */
 int ct_directory_make_own(const char *path);
 /* Checks in the same way a directory that is not made here. */
 int ct_directory_is_own(const char *path);

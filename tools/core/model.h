@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/core/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/core/, by the file that implements them. */
 #ifndef CP_CORE_MODEL_H
 #define CP_CORE_MODEL_H
 

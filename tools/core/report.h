@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/core/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/core/, by the file that implements them. */
 #ifndef CP_CORE_REPORT_H
 #define CP_CORE_REPORT_H
 
@@ -336,9 +336,8 @@ void ct_resident_hint(const struct ct_resident *r);
 
 /* Does the type at index SPACE hold the bytes of sampled blocks, after a type with their number? */
 bool ct_sampling_is_sampled(const struct ct_profile *p, size_t space);
-/* Returns the mean size of the blocks of sample I: what the label "bytes" says, because a block
- * that was sampled stands for several, seldom a whole number, and the count is rounded. 0: no
- * blocks. */
+/* Returns the mean size of the blocks of sample I: the label "bytes", because the count of the
+ * represented blocks is rounded. 0: no blocks. */
 double ct_sampling_size(const struct ct_profile *p, size_t i, size_t space);
 /* Returns the variance of sample I's bytes, in bytes squared. Call only if is_sampled is true. */
 double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space);

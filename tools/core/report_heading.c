@@ -145,7 +145,7 @@ static bool first_is_below(const struct ct_report *r, double limit)
 }
 
 /* Says how far sampled values may be from the truth. The variance of a value is proportional to it.
- * Of profiles of samples a hint says it (hints.c). */
+ * For profiles of samples a hint does (hints.c). */
 static void sampled(const struct ct_report *r)
 {
 	char error[CT_NUMBER_ROOM], half[CT_NUMBER_ROOM];

@@ -93,9 +93,8 @@ bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p)
 	return same;
 }
 
-/* Returns false if the process of the profile at PATH began before the time BEGIN, or if PATH is a
- * directory or the like; also, after a message and with one more in *UNREAD, if it can't be read.
- */
+/* Returns false if the process of the profile at PATH began before BEGIN, or if PATH is no file.
+ * Also, after a message and with one more in *UNREAD, if PATH can't be read. */
 static bool may_be_child(const char *path, int64_t begin, size_t *unread)
 {
 	struct ct_profile *other;

@@ -98,8 +98,8 @@ double ct_diff_test_telling(const double *a, size_t a_count, const double *b, si
 			    double alpha);
 double ct_diff_test_mean(const double *values, size_t count);
 double ct_diff_test_spread(const double *values, size_t count);
-/* Returns what one sample of P's values of TYPE stands for, in their unit, or NAN: counts of
- * events, and delays, aren't known by it. */
+/* Returns what one sample of P's values of TYPE represents, in their unit; NAN for counts of events
+ * and for delays, where it is unknown. */
 double ct_diff_test_sample(const struct ct_profile *p, size_t type);
 /* Returns the variance of a file's VALUE that sampling causes. */
 double ct_diff_test_variance(const struct ct_diff_file *file, double value);

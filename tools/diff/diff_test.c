@@ -138,7 +138,7 @@ double ct_diff_test_sample(const struct ct_profile *p, size_t type)
 }
 
 /* Each sampled byte comes independently of the others: the variance of their number is that number.
- * Of a sum of times that is known the functions have their shares by chance. */
+ * If a sum of times is exact, only the shares of the functions vary. */
 double ct_diff_test_variance(const struct ct_diff_file *file, double value)
 {
 	double share = file->by_time && file->total > 0 ? value / file->total : 0;

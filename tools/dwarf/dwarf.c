@@ -312,8 +312,8 @@ static bool dwarf_aranges_next(struct ct_dw_aranges *a, uint64_t *unit, uint64_t
 	return false;
 }
 
-/* The units that the file's index names. Where they have all addresses, no other unit is looked at,
- * not even for its header: a file may have thousands, each in another page. */
+/* Reads the units that the file's index names. If they have all addresses, no other unit is read,
+ * not even its header: a file may have thousands, each in another page. */
 static void read_named_units(struct batch *b, struct ct_dwarf_query *q, size_t n, char *taken)
 {
 	struct ct_dw_file *f = &b->d->main;
@@ -354,8 +354,8 @@ static bool is_unanswered(const struct ct_dwarf_query *q, size_t n)
 	return false;
 }
 
-/* Some compilers leave the addresses of a unit out of its root. These units are searched for the
- * addresses that no other unit has. */
+/* Searches the units whose root has no addresses, as some compilers write them, for the addresses
+ * that no other unit has. */
 static void read_silent_units(struct batch *b, struct ct_dwarf_query *q, size_t n)
 {
 	struct ct_dw_file *f = &b->d->main;

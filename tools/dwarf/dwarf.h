@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/dwarf/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/dwarf/, by the file that implements them. */
 #ifndef CP_DWARF_DWARF_H
 #define CP_DWARF_DWARF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an ELF file says of itself; see dwarf.h. */
+/* Facts about an ELF file from its own contents; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
 #include <fcntl.h>

@@ -151,7 +151,7 @@ static struct ct_dw_unit *add_unit(struct ct_dw_file *f, size_t *room)
 			return NULL;
 		f->units = more;
 	}
-	/* NOLINTNEXTLINE: there is none only while there is no room, and then some was just made */
+	/* NOLINTNEXTLINE: the array has room, which was just made */
 	memset(&f->units[f->unit_count], 0, sizeof(*f->units));
 	return &f->units[f->unit_count++];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/flame/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/flame/, by the file that implements them. */
 #ifndef CP_FLAME_FLAME_H
 #define CP_FLAME_FLAME_H
 
@@ -39,7 +39,7 @@ enum ct_frame_kind {
 	CT_FRAME_PROGRAM, /* the program, and libraries in the program's directory */
 	CT_FRAME_KERNEL,
 	CT_FRAME_JIT,
-	CT_FRAME_MARK,	  /* "[truncated]" and the like, which are no code */
+	CT_FRAME_MARK,	  /* "[truncated]" and similar names, which are no code */
 	CT_FRAME_RUNTIME, /* libc, the C++ library, allocators; also their templates compiled into
 			     other modules */
 	CT_FRAME_LIBRARY

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/live/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/live/, by the file that implements them. */
 #ifndef CP_LIVE_LIVE_H
 #define CP_LIVE_LIVE_H
 

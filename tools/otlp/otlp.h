@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/otlp/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/otlp/, by the file that implements them. */
 #ifndef CP_OTLP_OTLP_H
 #define CP_OTLP_OTLP_H
 
@@ -40,9 +40,9 @@ struct ct_otlp {
 int ct_otlp_encode(const struct ct_otlp *what, FILE *to);
 
 #define CT_OTLP_RESOURCE_MAX 16
-/* Fills TO with what the profile itself tells: service.name and the like, as the program's SDK
- * published them, or else the program's name as service.name; process.pid, process.executable.name
- * and .path, and os.type. The texts live as long as P. Returns their number. */
+/* Fills TO from the profile: the attributes that the program's SDK published, or else the program's
+ * name as service.name; process.pid, process.executable.name and .path, and os.type. The texts live
+ * as long as P. Returns their number. */
 size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to);
 
 /* Field numbers of the messages of OTLP profiles that are written field by field (otlp.proto says
@@ -147,7 +147,7 @@ struct ct_otlp_rows {
 	size_t entry_count, entry_room, value_count, value_room;
 	struct ct_otlp_link *links; /* by link - 1 */
 	size_t link_count, link_room;
-	struct ct_otlp_set *sets; /* by label set */
+	struct ct_otlp_set *sets; /* by index of the label set */
 	uint32_t *set_attributes;
 	size_t set_attribute_count, set_attribute_room;
 

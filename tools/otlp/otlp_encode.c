@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a profile in memory to an OTLP message; see otlp.h.
  *
- * A message's size stands before its contents. So each Profile and the dictionary are first only
- * counted, then written; no copy of them is in memory.
- */
+ * A message's size comes before its contents. So each Profile and the dictionary are first only
+ * counted, then written; no copy of them is in memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

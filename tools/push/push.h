@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/push/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/push/, by the file that implements them. */
 #ifndef CP_PUSH_PUSH_H
 #define CP_PUSH_PUSH_H
 
@@ -72,8 +72,7 @@ char *ct_push_item_label(const struct ct_push_item *item, const char *key);
 
 /* push_target.c
  *
- * Where profiles are pushed to: a receiver and the protocol that it speaks, or a directory.
- */
+ * The target of a push: a receiver and its protocol, or a directory. */
 
 enum ct_push_kind {
 	CT_PUSH_PYROSCOPE, /* push.v1.PusherService/Push, by Connect */
@@ -354,9 +353,8 @@ void ct_push_symbols_apply(struct ct_push_symbols *s, struct ct_profile *p);
 
 /* push_modes.c
  *
- * The modes of a followed process: their windows, from the first one to what is left at the end.
- * Called by push_follow.c.
- */
+ * The modes of a followed process: their windows, from the first one to the rest at the end. Called
+ * by push_follow.c. */
 
 struct ct_push_mode {
 	struct ct_window *window; /* NULL: the mode is not followed */
@@ -375,7 +373,7 @@ struct ct_push_process {
 	bool gone;
 };
 
-/* What all windows are pushed with. */
+/* Settings that all windows are pushed with. */
 struct ct_push_modes {
 	const struct ct_push_follow_how *how;
 	struct ct_push_symbols *symbols;

@@ -2,9 +2,8 @@
 /* `cprof push TARGET -- COMMAND`: starts it under the library, follows it and its descendants, and
  * ends as it does; see push.h.
  *
- * Their files go to a directory of ours. All that a process did that was too short to be followed
- * is pushed from there.
- */
+ * Their files go to a directory of ours. The profiles of processes that were too short to be
+ * followed are pushed from there. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

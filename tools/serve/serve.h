@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/serve/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/serve/, by the file that implements them. */
 #ifndef CP_SERVE_SERVE_H
 #define CP_SERVE_SERVE_H
 
@@ -7,8 +7,7 @@
 
 /* serve_route.c
  *
- * What the path of a request asks for. Called by serve_http.c and by the workers.
- */
+ * What the path of a request asks for. Called by serve_http.c and by the workers. */
 
 enum ct_serve_what {
 	CT_SERVE_NOTHING, /* no such path */
@@ -16,7 +15,7 @@ enum ct_serve_what {
 	CT_SERVE_HOME,	  /* the page of processes */
 	CT_SERVE_TARGETS,
 	CT_SERVE_METRICS,
-	/* Of one process: */
+	/* About one process: */
 	CT_SERVE_RESOLVE, /* finds the only process */
 	CT_SERVE_INDEX,
 	CT_SERVE_CMDLINE,
@@ -95,7 +94,7 @@ struct ct_serve_window {
 	const char *mode; /* mode's name in a kind, never freed */
 	bool shared;	  /* a window for sums, which several requests may have */
 	struct ct_window_id id;
-	/* What was taken from the window and will be shown again. */
+	/* The profiles that were taken from the window and will be shown again. */
 	struct ct_serve_part parts[CT_SERVE_PARTS];
 	unsigned part_count;
 	unsigned missing; /* number of parts given up since the last ct_serve_windows_drop */

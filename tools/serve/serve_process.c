@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is told of one process without a profile: its index page, command line, symbols and threads;
- * runs in a worker.
- */
+/* Replies about one process that need no profile: its index page, command line, symbols and
+ * threads; runs in a worker. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,8 +32,8 @@ void ct_serve_process_cmdline(const struct ct_serve_request *r, struct ct_serve_
 	if (!f)
 		return;
 	ct_serve_reply_set(out->reply, 200, CT_SERVE_PLAIN, "");
-	/* Arguments are separated by NUL, as Go does it; the kernel also ends them so. They may be
-	 * passwords: without -arguments, only the program's name is told. */
+	/* Arguments are separated by NUL, as Go does it; the kernel also ends them so. They may
+	 * contain passwords, so without -arguments only the program's name is shown. */
 	while ((c = getc(f)) != EOF && (c || r->arguments)) {
 		if (!c) {
 			nuls++;

@@ -15,8 +15,8 @@ static bool same_types(const struct ct_profile *p, const struct ct_profile *q)
 	return true;
 }
 
-/* A heap profile's time is that of the dump. Whether the mode was off meanwhile, or the process has
- * executed another program, is told by what was allocated: that never gets less. */
+/* A heap profile's time is that of the dump. The allocated bytes tell whether the mode was off
+ * meanwhile or the process called exec: otherwise they never get less. */
 static bool has_less(const struct ct_profile *p)
 {
 	for (size_t i = 0; i < p->sample_count; i++)

@@ -289,9 +289,8 @@ static double swing_of(const struct ct_leaks *l, const double *bytes, double slo
 	return high - low;
 }
 
-/* Have blocks stayed, as those of a leak do? Of a leak that grows at all times, half of the growth
- * is older than half of the time. What passes through a queue is young, however much of it there
- * is. */
+/* Have blocks stayed, as those of a leak do? In a leak that always grows, half of the growth is
+ * older than half of the time. Blocks that pass through a queue are young. */
 static bool has_stayed(const struct ct_leaks *l, const struct ct_leak_row *r)
 {
 	unsigned least = 1;

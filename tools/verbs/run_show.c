@@ -21,7 +21,7 @@ struct files {
 	size_t count, room;
 	int64_t own, children;	    /* totals of the shown sample type */
 	struct ct_profile *profile; /* profile of the command, or NULL */
-	char **companions;	    /* NAME.peak.EXT and the like */
+	char **companions;	    /* NAME.peak.EXT and other companions */
 	size_t companion_count, companion_room;
 	char *peak; /* one of the companions that has samples, or NULL */
 };

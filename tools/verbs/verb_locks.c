@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof locks`: shows, for each lock, the functions that wait for it and the functions that hold
- * it during those waits, or that end the waits for a condition, a semaphore or the like. The latter
- * come from the files of holders and of wakers beside the profile. */
+ * it during those waits, or that end the waits for conditions, semaphores and barriers. These come
+ * from the files of holders and of wakers beside the profile. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -101,7 +101,7 @@ static void read_line(struct spans *all, const char *line)
 	*CT_PUSH(all->items, all->count, all->room) = s;
 }
 
-/* Allocations are what a request causes; what is in use at the end is not. */
+/* Shows allocations, which a request causes; memory in use at the end says nothing about it. */
 static size_t type_of(const struct ct_profile *p)
 {
 	for (size_t i = 0; i < p->type_count; i++)

@@ -24,7 +24,7 @@ static const struct ct_option stop_options[] = {
 	CT_FLAG("discard", &my.discard, "drop what was recorded; no file is written"), CT_END
 };
 
-/* What the process couldn't do, and what helps. */
+/* Prints what the process couldn't do, and what helps. */
 static void say_result(const char *verb, int process, const char *mode,
 		       const struct cp_control_message *reply)
 {
@@ -70,8 +70,8 @@ static void say_path(const struct cp_control_message *reply, const char *mode, i
 	free(key);
 }
 
-/* The path that a process is told for MODE. Without -o it is in the directory where the process
- * was started. */
+/* Returns the path that the process gets for MODE. Without -o it is in the directory where the
+ * process was started. */
 static char *path_for(const char *mode)
 {
 	char *path, *escaped;

@@ -21,7 +21,7 @@ struct work {
 	struct ct_functions functions;
 	struct ct_symbolized done;
 	bool *to_do;		    /* by mapping, before any work was done */
-	struct ct_missing *missing; /* modules that have no lines, or NULL: nobody asks */
+	struct ct_missing *missing; /* gets the modules that have no lines; or NULL */
 	struct ct_dwarf_query *queries;
 	size_t query_count, query_room;
 	struct ct_line *lines;
@@ -271,8 +271,8 @@ static char *why(const struct ct_missing *to, const char *build_id, const struct
 				where);
 }
 
-/* The module FILE of P has no lines. M tells what was found, also after it was closed or not
- * opened. Modules that are not the user's own (report.h) are left out. */
+/* Notes that the module FILE of P has no lines. M has the reason, also after it was closed or not
+ * opened. Only the user's own modules are noted (report.h). */
 static void symbolize_missing_add(struct ct_missing *to, const struct ct_profile *p,
 				  const char *file, const char *build_id,
 				  const struct ct_dwarf_module *m)
@@ -430,7 +430,8 @@ void ct_verb_symbolize_process(struct ct_profile *p, int pid)
 	bool other = sees_other_files(pid);
 	struct ct_symbolized done;
 
-	/* Of a container: its files are looked for where the kernel shows them to us. */
+	/* The process is in a container, so its files are looked for where the kernel shows them to
+	 * us. */
 	for (size_t i = 0; other && i < p->mapping_count; i++) {
 		const char *name = ct_text(p, p->mappings[i].file);
 		char *file = ct_memory_printf("%s%s", root, name);

@@ -96,7 +96,7 @@ static void say_hints(const struct ct_report *r, const char *file, bool is_alone
 	ct_own_free(own);
 }
 
-/* What goes to stderr, after the table. */
+/* Prints what belongs on stderr, after the table. */
 static void say_more(const struct ct_report *r, const char *file, bool is_alone)
 {
 	bool is_text = !ct_report_wants_json();

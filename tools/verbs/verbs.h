@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of tools/verbs/ share and offer, by the file that implements it. */
+/* Interfaces of the files of tools/verbs/, by the file that implements them. */
 #ifndef CP_VERBS_VERBS_H
 #define CP_VERBS_VERBS_H
 
@@ -55,7 +55,7 @@ int64_t ct_own_stack_number(const struct ct_profile *p, size_t i, const char *ke
 
 /* leak_rows.c
  *
- * What `cprof leaks` shows: from each dump the bytes and blocks in use by stack of your own code,
+ * The rows of `cprof leaks`: from each dump the bytes and blocks in use by stack of your own code,
  * and from them a row for each stack that holds memory or, with several dumps, that grew by more
  * than chance explains.
  */
@@ -63,13 +63,13 @@ int64_t ct_own_stack_number(const struct ct_profile *p, size_t i, const char *ke
 /* Counts for each power of two seconds, and one for blocks of under a second. */
 #define CT_LEAK_AGES 65
 
-/* What is known of a stack's bytes besides their number, by age. */
+/* Facts about a stack's bytes by age. */
 struct ct_leak_detail {
 	double blocks; /* not rounded */
 	double bytes[CT_LEAK_AGES],
 		variance[CT_LEAK_AGES]; /* [0] is under a second, [n] from 2^(n-1) seconds on */
 	double ageless;			/* variance of the bytes whose age isn't known */
-	/* The same of the number of blocks, if they come and go at random: the sum of the squares
+	/* The same for the number of blocks, if they come and go at random: the sum of the squares
 	 * of their sizes. */
 	double turnover[CT_LEAK_AGES], ageless_turnover;
 };
@@ -217,7 +217,7 @@ char *ct_preload_obstacle(const char *program, bool *breaks);
 struct ct_ended {
 	int status; /* as waitpid gives it */
 	int error;  /* errno of exec; 0: the command was started */
-	bool by_us; /* it was told to end when its time was over */
+	bool by_us; /* it was told to end because its time was over */
 };
 
 /* Run PROGRAM with ARGV and with SETTINGS ("NAME=VALUE", NULL-ended) added to the environment, for
@@ -262,7 +262,7 @@ struct ct_run_show {
 	long top;		  /* rows; 0: none */
 	const char *flame;	  /* file for the flame graph, or NULL */
 	bool open;		  /* open the flame graph in a browser */
-	bool window;		  /* of a part of the run: of the heap, what was allocated in it */
+	bool window; /* show only a part of the run: for the heap, the allocations in it */
 };
 
 /* Call before the command runs, for struct ct_run_show's since. Returns a time that no file has

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who ended the waits of a wall profile; see verbs.h. */
+/* The wakers of the waits of a wall profile; see verbs.h. */
 #include "verbs/verbs.h"
 
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static void put_wakers(const struct chains *c, const struct ct_sum *wait)
 		printf("%22s%d more\n", "", more);
 }
 
-/* What waits, for what, and how often. */
+/* Prints what waits, for what, and how often. */
 static void put_wait(const struct chains *c, const struct ct_sum *wait)
 {
 	const char *object = strchr(wait->name, '\t');

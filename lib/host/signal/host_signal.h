@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/host/signal/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/host/signal/, by the file that implements them. */
 #ifndef CP_HOST_SIGNAL_HOST_SIGNAL_H
 #define CP_HOST_SIGNAL_HOST_SIGNAL_H
 

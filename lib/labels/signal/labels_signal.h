@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/labels/signal/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/labels/signal/, by the file that implements them. */
 #ifndef CP_LABELS_SIGNAL_LABELS_SIGNAL_H
 #define CP_LABELS_SIGNAL_LABELS_SIGNAL_H
 

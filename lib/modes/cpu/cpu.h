@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/cpu/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/cpu/, by the file that implements them. */
 #ifndef CP_MODES_CPU_CPU_H
 #define CP_MODES_CPU_CPU_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/event/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/event/, by the file that implements them. */
 #ifndef CP_MODES_EVENT_EVENT_H
 #define CP_MODES_EVENT_EVENT_H
 
@@ -27,9 +27,9 @@ struct cp_event_control {
 };
 extern struct cp_event_control cp_event_control;
 
-/* Install the handler and create events for all registered threads. PERIOD 0: the event's own. An
- * event that isn't possible here is told in one line, and the mode is on without samples. Returns 0
- * or a negative errno. */
+/* Install the handler and create events for all registered threads. PERIOD 0: the event's own. If
+ * the event isn't possible here, one line says so, and the mode is on without samples. Returns 0 or
+ * a negative errno. */
 int cp_event_control_start(const char *event, unsigned period);
 /* Go on with another period. A hit counts for the period of its event, and a thread's first hit for
  * a whole one, so totals stay right. Returns 0, or -ERANGE: the event isn't sampled that often. */

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 
-/* Events between two samples. Those that are rare, or that cost far more than a sample, are sampled
+/* Events between two samples. Rare events, and those that cost far more than a sample, are sampled
  * each time. A page fault takes half a microsecond or more, and a sample of one with its signal
- * ten. Of the others a processor counts up to 10^7 (misses) or 10^9 a second. */
+ * ten. A processor counts up to 10^7 (misses) or 10^9 of the others per second. */
 #define EACH 1
 #define OF_FAULTS 100
 #define OF_MISSES 100000
@@ -21,9 +21,9 @@
  * done. */
 #define LEAST_OF_FAULTS 2
 
-/* No context-switches and no cpu-migrations: they happen in calls that wait, and a signal there
- * ends the call, or makes it wait again, which is one more of them. The wall mode tells of waits.
- */
+/* context-switches and cpu-migrations are left out: they happen in calls that wait, and a signal
+ * there ends the call, or makes it wait again, which is one more of them. The wall mode measures
+ * waits. */
 static const struct named {
 	const char *name, *other; /* the profile has NAME */
 	unsigned type, config, period;
@@ -130,8 +130,8 @@ bool cp_event_names_find(const char *text, struct cp_event_name *to)
 	if (!find_named(found.text, &found) && !find_cache(found.text, &found) &&
 	    !find_raw(found.text, &found))
 		return false;
-	/* Where each return from a sample's handler brings the next one, the kernel throttles, and
-	 * what it leaves out isn't counted. */
+	/* If each return from a sample's handler causes the next event, the kernel throttles the
+	 * event, and loses counts. */
 	if (found.what.type != PERF_TYPE_SOFTWARE)
 		found.least = found.period / 100;
 	*to = found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/heap/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/heap/, by the file that implements them. */
 #ifndef CP_MODES_HEAP_ALLOCATOR_H
 #define CP_MODES_HEAP_ALLOCATOR_H
 
@@ -94,8 +94,8 @@ size_t cp_allocator_lent_size(const void *p);
  */
 
 /* Set libcprof's unwinder in jemalloc, if there is one that profiles itself. IN_FILE: also look for
- * a jemalloc that only the symbol table of the program's file tells of, which takes long. Returns
- * true if the unwinder is set. In the constructor. */
+ * a jemalloc that is only in the symbol table of the program's file, which takes long. Returns true
+ * if the unwinder is set. In the constructor. */
 bool cp_jemalloc_hooks_backtrace(bool in_file);
 
 /* Hooks into a jemalloc that is linked into the program, where nothing can be interposed. jemalloc
@@ -130,11 +130,10 @@ const char *cp_jemalloc_hooks_unusable(void);
 
 /* heap_views.c
  *
- * The bytes that the program's allocator gives for a request: what it rounds sizes up to.
+ * The bytes that the program's allocator gives for a request, which it rounds up.
  *
- * The dump asks, under the collector's lock, when the block may have been freed. So the answer
- * isn't read from the block: it is computed from the size, as the allocator does.
- */
+ * The dump asks under the collector's lock, when the block may have been freed. So the answer is
+ * computed from the size, as the allocator does, and not read from the block. */
 
 /* The size classes of glibc (2.26 on, 64 bits) and jemalloc (4 on), for tests. */
 uint64_t cp_heap_views_usable_glibc(uint64_t size, uint64_t address);

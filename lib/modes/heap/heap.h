@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/heap/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/heap/, by the file that implements them. */
 #ifndef CP_MODES_HEAP_HEAP_H
 #define CP_MODES_HEAP_HEAP_H
 
@@ -80,8 +80,8 @@ void cp_heap_budget_start(uint64_t budget, uint64_t interval, uint64_t samples, 
 /* The same with PERCENT of the CPU time. The process has used CPU_NS so far. */
 void cp_heap_budget_start_share(unsigned percent, uint64_t interval, uint64_t samples,
 				uint64_t now_ns, uint64_t cpu_ns);
-/* Go on with BUDGET, or with PERCENT of the CPU time, as above. What was seen of intervals stays.
- */
+/* Go on with BUDGET, or with PERCENT of the CPU time, as above. The numbers about earlier intervals
+ * stay. */
 void cp_heap_budget_set(uint64_t budget, uint64_t samples, uint64_t now_ns);
 void cp_heap_budget_set_share(unsigned percent, uint64_t samples, uint64_t now_ns, uint64_t cpu_ns);
 /* Before a tick: the process has used CPU_NS so far; TIMED samples took TIMED_NS. Sets BUDGET, if
@@ -172,7 +172,7 @@ const struct cp_heap_census_sums *cp_heap_census_sums(void);
 
 /* heap_leaks.c
  *
- * Writes what is in use as text, the largest stacks first. At exit, this memory is what leaked.
+ * Writes the memory in use as text, the largest stacks first. At exit, this is the leaked memory.
  */
 
 /* Add one line for each of the few stacks that hold the most, and one line for the total. Call
@@ -181,9 +181,8 @@ void cp_heap_leaks_report(struct cp_comments *out, const struct cp_run *r);
 
 /* heap_report.c
  *
- * What the files of the heap mode and its companions say of themselves: comments in the form of
- * cp_mode_ops.report. Called by the pipeline, under the collector's lock.
- */
+ * The comments in the files of the heap mode and its companions, as cp_mode_ops.report makes them.
+ * Called by the pipeline, under the collector's lock. */
 
 /* Sums, the process's memory, lost samples, and with CPROF_VERBOSE the largest stacks in use. */
 void cp_heap_report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c);
@@ -270,17 +269,16 @@ int cp_heap_views_resident_of(struct cp_resident *r, uint64_t address, uint64_t 
 			      uint64_t bytes[CP_RESIDENT_KINDS]);
 void cp_heap_views_resident_close(struct cp_resident *r);
 
-/* What a dump adds to the rows of the heap mode from the table of live blocks: how old the blocks
- * in use are, and whether their pages are in memory.
+/* Adds to the rows of the heap mode, from the table of live blocks, how old the blocks in use are
+ * and whether their pages are in memory.
  *
  * heap_rows.c sums up the depot's counters and then calls split, which looks at each live block
- * once. The pipeline's rules apply.
- */
+ * once. The pipeline's rules apply. */
 
 /* The row of an entry that got none, for lack of memory. */
 #define CP_HEAP_VIEWS_UNPLACED UINT32_MAX
 
-/* What the mode keeps of a row besides its values. */
+/* The mode's data of a row besides its values. */
 struct cp_heap_row {
 	uint64_t objects,
 		bytes; /* the values that the row doesn't show now: in use, or at the peak */
@@ -293,8 +291,8 @@ struct cp_heap_row {
 	 * before. */
 	uint64_t exact, rounded;
 	uint64_t size; /* mean size of the objects; 0 = no objects */
-	/* Of the bytes in use, only with the view "resident"; and what the allocator gave for them.
-	 */
+	/* Bytes in use by kind, only with the view "resident"; and the allocator's usable bytes for
+	 * them. */
 	uint64_t space[CP_RESIDENT_KINDS], usable;
 };
 
@@ -444,7 +442,7 @@ struct cp_memory_use {
 uint64_t cp_memory_use_number(const char *text, const char *key);
 /* Finds the process's cgroup. Call when a watch starts, and in a fork child. */
 void cp_memory_use_find(void);
-/* Reads how much is used now. What can't be read is 0. */
+/* Reads how much memory is used now. A number that can't be read is 0. */
 void cp_memory_use_read(struct cp_memory_use *to);
 /* The same from files below ROOT, for tests: ROOT/proc and ROOT/sys/fs/cgroup. "" by default. */
 void cp_memory_use_set_root(const char *root);

@@ -345,8 +345,8 @@ static void labels_of_lifetimes(const struct cp_run *r, const struct cp_stack *s
 		};
 }
 
-/* Where blocks are freed, by which thread, and how long they lived. A stack is that of the
- * allocation, [freed by], and that of the free: no leaf may be dropped. */
+/* Where blocks are freed, by which thread, and how long they lived. A stack has that of the
+ * allocation, [freed by], and that of the free, so no leaf may be dropped. */
 const struct cp_mode_ops cp_mode_lifetimes = {
 	.name = "lifetimes",
 	.parent = CPROF_HEAP,

@@ -69,7 +69,7 @@ static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
 		cp_comments_line(out, "swapped memory: %lu kB", L(f->sums.swapped >> 10));
 }
 
-/* Says what is missing of the types that were asked for. */
+/* Says which of the requested types are missing. */
 static void report_resident(struct cp_comments *out, const struct cp_config *c)
 {
 	int err = cp_heap_views_found()->resident_error;

@@ -66,7 +66,7 @@ static uint32_t find_row(struct cp_aggregate *a, const struct cp_stack_depot_ent
 }
 
 /* If there is no memory for its row, an entry waits for the next drain. It waits as long as its
- * modules can be identified, which is while depot look-ups still find it. */
+ * modules can be identified, that is, as long as look-ups in the depot find it. */
 static void place_entry(struct cp_stack_depot_entry *e, void *arg)
 {
 	struct cp_run *r = arg;
@@ -122,7 +122,7 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 		return;
 	v = cp_aggregate_row_at(&r->aggregate, e->row - 1)->values;
 	aside = cp_heap_views_row(&r->aggregate, e->row - 1);
-	/* In the entries of lifetimes, what was freed is in use, and nothing frees it. */
+	/* Entries of lifetimes count freed blocks as in use, and nothing frees these. */
 	if (r->mode == CPROF_HEAP_LIFETIMES) {
 		aside->exact += use.objects;
 	} else {
@@ -157,8 +157,8 @@ static void clear_rows(const struct cp_run *r)
 
 /* ---- whole objects ----
  *
- * A sampled object stands for several, seldom a whole number. What one row is rounded up, the next
- * one is rounded down, so that the sum over any number of rows is right to an object. */
+ * A sampled object stands for several, seldom a whole number. If one row is rounded up, the next is
+ * rounded down, so that the sum over any number of rows is right to an object. */
 
 #define ONE CP_POISSON_ONE
 #define HALF ((int64_t)ONE / 2)

@@ -260,7 +260,7 @@ int cp_heap_views_resident_of(struct cp_resident *r, uint64_t address, uint64_t 
 	return 0;
 }
 
-/* Add to ROW what is resident of the block, which represents BYTES. */
+/* Add the resident part of the block, which represents BYTES, to ROW. */
 static void look_at_pages(struct look *x, uint64_t address, uint64_t size, uint64_t bytes,
 			  uint32_t row)
 {

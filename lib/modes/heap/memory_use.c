@@ -13,8 +13,8 @@
 #define PATH 1024
 #define TEXT 8192 /* memory.stat has some 60 lines */
 
-/* A limit of a cgroup that is at least this large means that there is none: v1 writes the largest
- * number of pages. */
+/* A limit of a cgroup that is at least this large means no limit: v1 writes the largest number of
+ * pages. */
 #define UNLIMITED (UINT64_C(1) << 60)
 
 struct version {

@@ -16,8 +16,7 @@
 #define LOOK_MOST UINT64_C(200000000)
 #define LOOK_LEAST UINT64_C(10000000)
 
-/* What a dump takes at most of memory that it didn't have before: buffers of the compressor, names,
- * rows. */
+/* The most memory that a dump needs for itself: buffers of the compressor, names, rows. */
 #define RESERVE ((size_t)8 << 20)
 
 #define STALLED 10 /* per cent: from here on tasks wait for memory */
@@ -158,7 +157,7 @@ static void measure_distance(struct distance *d, uint64_t used, uint64_t mark,
 	uint64_t more = mark > used ? mark - used : 0;
 
 	d->over |= !more;
-	/* What was given back for the dump isn't memory that the program has freed. */
+	/* The reserve that was given back for the dump doesn't count as freed by the program. */
 	d->under &= used + (reserve ? 0 : RESERVE) < mark - mark / 10;
 	if (more >= d->left)
 		return;

@@ -19,8 +19,8 @@
 
 #define L(x) ((unsigned long)(x))
 
-/* Ticks per second until the rate is known. It affects how many stacks are taken, and not what
- * they count for. */
+/* Ticks per second until the rate is known. It affects how many stacks are taken, but not their
+ * weights. */
 #ifdef __aarch64__
 #define FIRST_SECOND UINT64_C(1000000000)
 #else
@@ -170,8 +170,7 @@ const struct cp_mode_ops cp_mode_io = {
  * lib/modes/io/signal/io_wake.c.
  *
  * It is on only if asked for: nobody knows before a read whether it will wait, so each read of a
- * pipe is followed, which makes it dearer by several times what the mode itself costs.
- */
+ * pipe is followed, which costs several times as much as the mode itself. */
 
 static bool wakers_wanted(const struct cp_config *c)
 {

@@ -134,15 +134,15 @@ void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_re
 		r->aggregate.records++;
 }
 
-/* Return what C has more than was told, in VALUES; true if it has. TOLD is what C's told becomes by
- * it. */
+/* Return true if C has new counts; they are in VALUES. TOLD gets the new totals. */
 static bool is_new(struct cp_run *r, const struct cp_io_cell *c, uint64_t values[CP_VALUES],
 		   uint64_t told[CP_IO_SUMS])
 {
 	uint64_t more[CP_IO_SUMS];
 
-	/* Errors first: their calls are counted before them. If calls fail meanwhile, again: the
-	 * thread may make no other call, with which their errors would be told. */
+	/* Errors come first, because calls are counted before their errors. If calls fail
+	 * meanwhile, read again: the thread may make no other call with which their errors would be
+	 * reported. */
 	do {
 		for (unsigned i = CP_IO_SUMS; i-- > 0;) {
 			told[i] = cp_load_relaxed(&c->sums[i]);
@@ -152,8 +152,8 @@ static bool is_new(struct cp_run *r, const struct cp_io_cell *c, uint64_t values
 	/* Only new ticks are converted: the counter's rate is measured ever better, so all of them
 	 * would be some ns more where no call came. */
 	more[CP_IO_TICKS] = cp_io_rows_ns(r, more[CP_IO_TICKS]);
-	/* An error whose call was told before, because the thread was just counting it: it is told
-	 * with the next call. */
+	/* The call of this error was reported before, because the thread was just counting it. The
+	 * error is reported with the next call. */
 	if (more[CP_IO_ERRORS] > more[CP_IO_CALLS]) {
 		told[CP_IO_ERRORS] -= more[CP_IO_ERRORS] - more[CP_IO_CALLS];
 		more[CP_IO_ERRORS] = more[CP_IO_CALLS];
@@ -209,8 +209,8 @@ static void tell_block(struct cp_run *r, struct cp_io_block *b, struct cp_thread
 		}
 }
 
-/* Blocks of free records that were told since are left out: a crowd of short threads leaves many.
- */
+/* Blocks of free records whose counts were reported are left out: a crowd of short threads leaves
+ * many. */
 static void tell_of(struct cp_run *r, uint32_t index)
 {
 	struct cp_io_block *b = cp_io_counts_existing(index);
@@ -362,7 +362,7 @@ static void write_line(struct cp_comments *out, const struct cp_run *r, unsigned
 		us(p50 < longest ? p50 : longest), us(p99 < longest ? p99 : longest), us(longest));
 }
 
-/* Sets *OP and *KIND to those with the most delay of all that aren't told yet. There is one. */
+/* Sets *OP and *KIND to those with the most delay that are not told yet. At least one isn't. */
 static void find_most(const struct cp_comments *out, bool told[CP_IO_OPS][CP_IO_KINDS],
 		      unsigned *op, unsigned *kind)
 {

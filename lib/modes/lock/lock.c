@@ -23,8 +23,8 @@
 /* Stacks of unlocks that a thread takes per second, as a multiple of the budget: 10. */
 #define STACK_US 100000u
 
-/* The samples that aren't in rows yet. Waits: strata by thread and kind of lock. Holders: by lock;
- * what was waited for a lock is what its holders have caused. */
+/* The samples that aren't in rows yet. Waits: strata by thread and kind of lock. Holders: strata by
+ * lock; the waits for a lock are what its holders have caused. */
 static struct cp_strata waits, held;
 
 /* The runs of the two modes; NULL: not started. */
@@ -466,7 +466,7 @@ static void record_held(struct cp_run *r, struct cp_thread *t, const struct cp_r
 	add_held(r, record, &e);
 }
 
-/* Collect what was added to entries. */
+/* Collect the waits that were added to entries. */
 static void collect_holders(struct cp_run *r)
 {
 	struct cp_holder *h;

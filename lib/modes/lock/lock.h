@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/lock/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/lock/, by the file that implements them. */
 #ifndef CP_MODES_LOCK_LOCK_H
 #define CP_MODES_LOCK_LOCK_H
 
@@ -50,7 +50,7 @@ void cp_lock_names_release(struct cp_lock_names *n);
 
 /* lock_owner.c
  *
- * Who has a lock, as libc writes it into the lock.
+ * Reads the owner of a lock, which libc writes into the lock.
  *
  * The lock's memory is copied by the kernel, so an address that is gone, or was never a lock's, is
  * no fault. Works whether or not the lock mode is on. Any context.

@@ -119,8 +119,8 @@ int cp_wall_start(struct cp_run *r, unsigned frequency)
 	return 0;
 }
 
-/* Ticks are counted anew, from now on. What a visit has found so far counts until now; the next
- * visits are in the first tick, for all threads. */
+/* Begin counting ticks anew. Results of earlier visits count until now; all threads are visited in
+ * the first tick. */
 void cp_wall_set_frequency(unsigned frequency)
 {
 	const struct cp_wall was = cp_wall;
@@ -213,9 +213,9 @@ static bool can_rest(uint64_t tick, uint32_t visited, uint32_t lazy)
 	       cp_wall.rest * cp_wall.tick_ns <= REST_NS;
 }
 
-/* Prefetch what a visit reads of its thread; it has left the caches since the last visit. It is
- * fetched for a whole batch at once: fetching one after the other would take as long as the visits.
- */
+/* Prefetch the data that a visit reads of its thread, which has left the caches since the last
+ * visit. A whole batch is fetched at once, because fetching one after the other would take as long
+ * as the visits. */
 static void fetch(const struct cp_thread *t)
 {
 	__builtin_prefetch(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/wall/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/wall/, by the file that implements them. */
 #ifndef CP_MODES_WALL_WALL_H
 #define CP_MODES_WALL_WALL_H
 
@@ -257,7 +257,7 @@ enum cp_wall_kind {
 	CP_WALL_KIND_INOTIFY,
 };
 
-/* What a thread waits for in a futex, by the function of libc that waits. */
+/* Things that a thread waits for in a futex, by the function of libc that waits. */
 enum cp_wall_futex {
 	CP_WALL_FUTEX_OTHER, /* of the program's own locks, or an unknown function */
 	CP_WALL_FUTEX_MUTEX,

@@ -16,8 +16,8 @@
 #include "collect/collect.h"
 #include "modes/wall/wall.h"
 
-/* A time for which no visit has found a stack is told only when it is this part of the kernel's
- * tick: otherwise idle threads would have a row more each. */
+/* A time for which no visit has found a stack is reported only from this part of the kernel's tick
+ * on; otherwise each idle thread would have one more row. */
 #define WORTH_A_ROW 16
 /* A part of the time, by which the clocks of a thread that always runs may differ. */
 #define NOTHING 64
@@ -76,7 +76,7 @@ static bool has_stack(const struct cp_wall_thread *w, enum cp_wall_state state)
 	return w->sampled[state] || w->row[state];
 }
 
-/* Return the ns that T ran since it was told, of TOTAL; 0: not enough to be told now. */
+/* Return the ns of TOTAL that T ran since the last report; 0: too few to be reported now. */
 static uint64_t ran_of(struct cp_thread *t, uint64_t total)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
@@ -85,7 +85,7 @@ static uint64_t ran_of(struct cp_thread *t, uint64_t total)
 
 	uint64_t ran = clock > w->told_cpu ? lesser(clock - w->told_cpu, total) : 0;
 
-	/* Where a part may not be told, or the end of T's clock is not known, visits tell. */
+	/* If a part may not be reported, or the end of T's clock is unknown, only visits count. */
 	if (w->lost || !clock || clock == UINT64_MAX) {
 		w->told_cpu = clock;
 		return part_of(total, w->sampled[CP_WALL_RUNNING], off);
@@ -140,7 +140,7 @@ static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool ran)
 		cp_thread_timer_bursts_look(CPROF_WALL, &w->bursts, t, w->told_cpu);
 	if (!w->delay_unknown && !w->lost)
 		return delay > w->told_delay ? lesser(delay - w->told_delay, rest) : 0;
-	/* All until now is told. */
+	/* Everything until now is reported. */
 	w->told_delay = delay - lesser(by_visits, delay);
 	w->delay_unknown = false;
 	return by_visits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What rows get at the next settle; see wall.h. Each thread has a stratum for each state. */
+/* Settles the time of rows; see wall.h. Each thread has a stratum for each state. */
 #include "collect/collect.h"
 #include "output/output.h"
 #include "profile/profile.h"
@@ -8,8 +8,8 @@
 
 struct cp_wall cp_wall;
 
-/* What rows have not got yet. Its samples are ns of visits: a thread's rows in a state get its
- * exact time in that state, in proportion to them. */
+/* Time that the rows have not got yet. Its samples are ns of visits: a thread's rows in a state get
+ * its exact time in that state, in proportion to them. */
 static struct cp_strata strata;
 
 /* Return T's label. A libc thread leaves its name when it ends, and its name is read at each dump.

@@ -2,9 +2,8 @@
 /* Gives time to rows; see wall.h.
  *
  * Time is given to the state of the last visit. Rows are kept by number, so a thread that goes on
- * waiting costs one addition. What rows got from visits is a share: how long a thread really was in
- * a state is told by its clocks (wall_exact.c), and a settle makes its rows sum to that.
- */
+ * waiting costs one addition. The times from visits are shares. The thread's clocks tell how long
+ * it really was in a state (wall_exact.c), and a settle makes its rows sum to that. */
 #include <time.h>
 
 #include "output/output.h"
@@ -129,7 +128,7 @@ void cp_wall_time_rows(struct cp_thread *t, void (*see)(uint32_t *row, void *arg
 {
 	uint32_t *rows = cp_wall_of(t)->row;
 
-	/* What a released record has left is no row. */
+	/* The fields of a released record are no rows. */
 	for (unsigned state = 0; state < CP_WALL_STATES; state++)
 		if (rows[state] && cp_load_acquire(&t->state) != CP_THREAD_FREE) {
 			uint32_t row = rows[state] - 1;

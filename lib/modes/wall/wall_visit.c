@@ -17,7 +17,7 @@ static uint64_t found_words[CP_RECORD_WORDS(4096)];
 
 /* A thread that runs for less than this part of the kernel's tick between two visits. */
 #define BRIEF 4
-/* And that was found waiting in the same place so many times more. */
+/* The same for a thread that was found waiting in the same place this many times more. */
 #define IN_ONE_PLACE 4
 
 /* The kernel's tick divided by this; the tick hardly ever finds a thread that runs for less. */
@@ -288,8 +288,8 @@ static void begin_visits(struct cp_wall_thread *w, uint64_t tick)
 }
 
 /* T, which waits, hasn't run since the last visit. It may have been woken, and have no processor
- * yet. To ask costs ten times as much as the rest of the visit. So T is asked the more rarely the
- * longer it hasn't run, and an answer counts for so many visits. A thread that was found to have
+ * yet. To find out costs ten times as much as the rest of the visit. So this is done the more
+ * rarely the longer T hasn't run, and counts for as many visits. A thread that was found to have
  * run once only, as idle ones are, isn't asked. */
 #define ASKED_ALWAYS 16u
 static void ask_whether_woken(struct cp_run *r, struct cp_thread *t)

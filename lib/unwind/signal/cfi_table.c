@@ -29,8 +29,8 @@ static inline bool find_table(const struct cp_cfi_module *m, bool copy, struct c
 	return false;
 }
 
-/* As cp_cfi_search, in memory that may go away: the last entries of the search are copied at once,
- * because each copy is a system call. Returns false if it has gone away. */
+/* The same as cp_cfi_search, in memory that may go away: the last entries of the search are copied
+ * at once, because each copy is a system call. Returns false if it has gone away. */
 static __attribute__((noinline)) bool search_copied(struct cp_cfi_sorted t, int32_t want,
 						    struct cp_cfi_copy *copy,
 						    struct cp_cfi_entry *found)

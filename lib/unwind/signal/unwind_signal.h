@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/unwind/signal/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/unwind/signal/, by the file that implements them. */
 #ifndef CP_UNWIND_SIGNAL_UNWIND_SIGNAL_H
 #define CP_UNWIND_SIGNAL_UNWIND_SIGNAL_H
 

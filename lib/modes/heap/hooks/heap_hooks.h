@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/heap/hooks/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/heap/hooks/, by the file that implements them. */
 #ifndef CP_MODES_HEAP_HOOKS_HEAP_HOOKS_H
 #define CP_MODES_HEAP_HOOKS_HEAP_HOOKS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mmap, munmap, mremap, mprotect, brk and sbrk are passed on. With CPROF_HEAP_VIEWS=mmap the
- * program's mappings are recorded with the stack that made them (lib/modes/heap/heap.h). Before
- * a call that takes an alternate signal stack away, host/signal/host_signal.h is told. libc's own
- * mappings don't come through here. */
+ * program's mappings are recorded with the stack that made them (lib/modes/heap/heap.h). Before a
+ * call that takes an alternate signal stack away, the functions of host/signal/host_signal.h are
+ * called. libc's own mappings don't come through here. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -30,7 +30,7 @@
 
 #define CP_CENSUS_FILTER_BITS 12
 
-/* What every malloc and free reads while the census is on. All zero: no page is watched. */
+/* Read by every malloc and free while the census is on. All zero: no page is watched. */
 struct cp_census {
 	uint64_t factor; /* factor of the hash of a page's number */
 	uint64_t after;	 /* the random number, plus BELOW */

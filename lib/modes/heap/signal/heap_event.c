@@ -84,7 +84,7 @@ static bool is_due(uint64_t *next, uint64_t step, uint64_t bytes)
 /* WATCH sets the amount anew. */
 static __attribute__((noinline)) void watch(void)
 {
-	/* As after a dump: this is not part of a sample's time. */
+	/* As after a dump, the time of this doesn't count as a sample's. */
 	cp_add_relaxed(&cp_heap_totals.dumps, 1);
 	cp_heap_totals.watch();
 }
@@ -211,8 +211,8 @@ void cp_heap_event_untracked_freed(const struct cp_live_block *b)
 	freed_block(cp_stack_depot_at(b->id), b);
 }
 
-/* Take A's block out of the table. Returns its entry, or NULL if A isn't in the table. Also done
- * after a stop: an address that stayed could belong to another block by the next start. */
+/* Take A's block out of the table. Returns its entry, or NULL if A isn't in the table. Also called
+ * after a stop, because a leftover address could belong to another block by the next start. */
 static inline struct cp_stack_depot_entry *untrack(uintptr_t a, struct cp_live_block *b)
 {
 	struct cp_stack_depot_entry *e;
@@ -367,8 +367,8 @@ bool cp_heap_event_free(void *p)
 	return true;
 }
 
-/* Those who listen to the probes have been told that the block is freed, because after the
- * allocator's call it may be another thread's. */
+/* Users of the probes already know the block as freed. The probe can't come after the allocator's
+ * call, when the block may belong to another thread. */
 void cp_heap_event_retrack(void *p, const struct cp_live_block *b)
 {
 	const struct cp_stack_depot_entry *e = cp_stack_depot_at(b->id);

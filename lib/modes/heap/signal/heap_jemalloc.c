@@ -54,8 +54,8 @@ void cp_heap_jemalloc_dalloc(void *extra, unsigned type, void *address, const ui
 		cp_heap_event_free(address);
 }
 
-/* As realloc and xallocx in lib/modes/heap/hooks: a free and an allocation. An xallocx counts only
- * if every allocation is sampled. */
+/* Counts as a free and an allocation, as realloc and xallocx in lib/modes/heap/hooks do. An xallocx
+ * counts only if every allocation is sampled. */
 void cp_heap_jemalloc_expand(void *extra, unsigned type, void *address, size_t before, size_t after,
 			     uintptr_t raw, const uintptr_t args[4])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/heap/signal/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/heap/signal/, by the file that implements them. */
 #ifndef CP_MODES_HEAP_SIGNAL_HEAP_SIGNAL_H
 #define CP_MODES_HEAP_SIGNAL_HEAP_SIGNAL_H
 
@@ -34,8 +34,7 @@
 struct cp_live_block {
 	uint64_t size; /* below 2^40 */
 	uint32_t id;   /* id of its depot entry, below 2^24, not 0 */
-	/* Kept only after cp_live_keep_births(true); otherwise ignored, and 0 in what is returned.
-	 */
+	/* Kept only after cp_live_keep_births(true); otherwise ignored, and 0 in results. */
 	uint64_t born; /* cp_ticks() at the allocation, or what heap_event.c puts there; 0 = not
 			  known */
 };

@@ -58,8 +58,7 @@ static unsigned walk_stack(struct cp_unwind_input *in, uint64_t *pcs, unsigned m
 	return n;
 }
 
-/* No handler of the program may run in between: it could jump away, and the gate would be waited
- * for, for ever. */
+/* No handler of the program may run in between: if it jumped away, the gate would wait for ever. */
 static unsigned walk_undisturbed(struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
 				 enum cp_unwind_end *end)
 {

@@ -41,9 +41,8 @@ struct cp_live_generation {
 	struct cp_live_bucket buckets[]; /* the buckets begin on a page boundary */
 };
 
-/* The generation of the fast path: the newest one or, while births are kept, one in which every
- * slot is taken by nothing. NULL: there is none yet. Load with acquire: its contents are then set
- * up. */
+/* The generation of the fast path: the newest one or, while births are kept, an empty one whose
+ * slots all count as taken. NULL: none yet. Load with acquire: its contents are then set up. */
 extern struct cp_live_generation *cp_live_newest __attribute__((visibility("hidden")));
 /* Set, for good, once there is a second generation or any count of ELSEWHERE is above 0. */
 extern uint32_t cp_live_mixed __attribute__((visibility("hidden")));
@@ -179,9 +178,9 @@ static inline bool cp_live_is_in_parts(void)
 	return g && g->number;
 }
 
-/* Must ADDRESS be put in by cp_live_insert? So if it may be in another bucket or generation. And
- * where addresses of its bucket are elsewhere, the bucket is crowded, and cp_live_insert may find a
- * better one. */
+/* Must ADDRESS be put in by cp_live_insert? True if ADDRESS may already be in another bucket or
+ * generation. If addresses of its bucket are elsewhere, the bucket is crowded, and cp_live_insert
+ * may find a better one. */
 static inline bool cp_live_needs_insert(uint64_t address)
 {
 	const struct cp_live_generation *g = cp_load_acquire(&cp_live_newest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/io/hooks/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/io/hooks/, by the file that implements them. */
 #ifndef CP_MODES_IO_HOOKS_IO_HOOKS_H
 #define CP_MODES_IO_HOOKS_IO_HOOKS_H
 
@@ -60,7 +60,7 @@ static inline uint64_t calls_begin(void)
 }
 void calls_stat_ended(uint64_t began, int fd, const char *path, int result, const void *function);
 
-/* What a call is made on, in terms of the parameters of the function. */
+/* The object of a call, by the parameters of the function. */
 #define ON_FD(n) ((struct cp_io_on){ NULL, (n) })
 #define ON_PATH(p) ((struct cp_io_on){ (p), -1 })
 #define ON_NOTHING ((struct cp_io_on){ NULL, -1 })

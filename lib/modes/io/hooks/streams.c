@@ -2,9 +2,8 @@
 /* Directory streams and stdio's streams. libc makes their system calls within itself, where nothing
  * can be interposed. So these functions are measured as a whole: fopen and opendir are an open,
  * fclose and closedir a close (with what fclose still has to write), and readdir is a call of its
- * own, most of which the kernel never sees. What the other functions of stdio read and write is not
- * seen.
- */
+ * own, most of which the kernel never sees. Reads and writes by other functions of stdio are not
+ * seen. */
 #include "modes/io/hooks/io_hooks.h"
 
 /* Call REAL, which returns NULL for an error and then sets errno. */

@@ -11,7 +11,7 @@
 /* The measure of a call that has a point for sure: as long as there is half of the room, it is
  * recorded nearly surely. */
 #define SURE 16
-/* Of this part of the points some are recorded in any case. */
+/* In this part of the points, some are recorded in any case. */
 #define ROOM_MIN 0.01
 
 /* 1 / (1 - e^-m) */
@@ -35,7 +35,7 @@ void cp_io_sample_begin(struct cp_io_sampler *s, const uint64_t recent[CP_IO_SUM
 		s->before[i] = -(cp_load_relaxed(&recent[i]) / THREADS);
 }
 
-/* Forget what was counted before the last period. Returns true if a period has passed. */
+/* Forget the counts before the last period. Returns true if a period has passed. */
 static bool forget_period(struct cp_io_sampler *s, const struct cp_io_rates *r,
 			  const uint64_t sums[CP_IO_SUMS], uint64_t now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/io/signal/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/io/signal/, by the file that implements them. */
 #ifndef CP_MODES_IO_SIGNAL_IO_SIGNAL_H
 #define CP_MODES_IO_SIGNAL_IO_SIGNAL_H
 
@@ -69,7 +69,7 @@ enum cp_io_kind {
 	CP_IO_EPOLL,
 	CP_IO_INOTIFY,
 	CP_IO_OTHER,
-	CP_IO_PATH, /* the call names a path; what is there isn't asked */
+	CP_IO_PATH, /* the call names a path, whose object isn't examined */
 	CP_IO_KINDS
 };
 
@@ -164,7 +164,7 @@ struct cp_io_points {
 struct cp_io_sampler {
 	uint64_t interval[CP_IO_SUMS]; /* mean distance that the next point was drawn with;
 					  0: every event has a point */
-	uint64_t before[CP_IO_SUMS];   /* the part of the sums that is forgotten; below 0: what is
+	uint64_t before[CP_IO_SUMS];   /* the part of the sums that is forgotten; below 0: the sums
 					  assumed before the first call */
 	uint64_t mark[CP_IO_SUMS];     /* the sums at the begin of the period */
 	uint64_t since;		       /* begin of the period; 0 = not begun */
@@ -219,14 +219,14 @@ struct cp_io_cell {
 	uint64_t longest;
 	struct cp_io_delays *delays; /* NULL until the first call, or without memory */
 	struct cp_io_points points;
-	uint64_t told[CP_IO_SUMS]; /* the part of the sums that was told; the collector's */
+	uint64_t told[CP_IO_SUMS]; /* the part of the sums that was reported; for the collector */
 } __attribute__((aligned(64)));
 
 struct cp_io_block {
 	struct cp_io_cell cell[CP_IO_OPS][CP_IO_KINDS];
 	uint32_t kinds[CP_IO_OPS]; /* bits: which cells of an op have calls */
 	uint32_t threads;	   /* that have used the block */
-	uint32_t told_threads;	   /* those of which all was told; the collector's */
+	uint32_t told_threads;	   /* threads that were completely reported; for the collector */
 	/* The rest of the mapping is handed out to histograms. */
 	uint64_t used; /* bytes of the mapping */
 };
@@ -334,7 +334,7 @@ struct cp_io_on {
 	int fd;		  /* with PATH NULL; below 0: no descriptor */
 };
 
-/* A call: what it was, and its results. */
+/* A call and its results. */
 struct cp_io_call {
 	uint64_t began;
 	enum cp_io_op op;
@@ -366,10 +366,9 @@ void cp_io_event_ended_anywhere(const struct cp_io_call *c);
 
 /* io_target.c
  *
- * What a recorded call was made on: a path, or the address of a socket's peer. Paths and addresses
- * are personal data, so they are kept only if CPROF_IO_TARGET allows it. Each text is kept once, in
- * the store of label sets, whose limit holds for them, too.
- */
+ * The object of a recorded call: a path, or the address of a socket's peer. Paths and addresses are
+ * personal data, so they are kept only if CPROF_IO_TARGET allows it. Each text is kept once, in the
+ * store of label sets, whose limit includes them. */
 
 /* How much of a path or an address is kept, in the order of the setting's names. */
 enum cp_io_target { CP_IO_TARGET_NONE, CP_IO_TARGET_LAST, CP_IO_TARGET_FULL };

@@ -168,7 +168,7 @@ static unsigned points_of(const struct cp_lock_wait *w, struct cp_lock_part *par
 	return n < POINTS ? n : 0;
 }
 
-/* Tell the holders of W, which stands for WEIGHT waits and ended at ENDED. */
+/* Report W, which represents WEIGHT waits and ended at ENDED, to the holders. */
 static void tell_holders(struct cp_thread *t, const struct cp_lock_wait *w, uint64_t ended,
 			 double weight, bool got)
 {
@@ -187,7 +187,7 @@ static void tell_holders(struct cp_thread *t, const struct cp_lock_wait *w, uint
 		cp_capture_put(t, &e, &none);
 }
 
-/* Record W, which stands for WEIGHT waits. */
+/* Record W, which represents WEIGHT waits. */
 __attribute__((noinline)) static void record(struct cp_thread *t, const struct cp_lock_wait *w,
 					     uint64_t ended, const void *function, double weight,
 					     bool got)

@@ -138,7 +138,7 @@ static struct cp_holder *entries_of(struct bucket *b)
 	return had;
 }
 
-/* Return true if H stands for no unlock that waits may ask for. */
+/* Return true if H has no unlock that waits may ask for. */
 static bool is_free(const struct cp_holder *h)
 {
 	return cp_load_relaxed(&h->time) <= cp_load_relaxed(&forgotten);
@@ -206,7 +206,7 @@ void cp_lock_holder_give_back(struct cp_holder *h)
 	cp_add_seqcst(&h->state, -UINT64_C(1));
 }
 
-/* Pin H and take out what was added to it. */
+/* Pin H and take out the waits that were added to it. */
 static bool take_out(struct cp_holder *h, struct cp_event *e)
 {
 	uint64_t state = cp_load_acquire(&h->state), waits, own;
@@ -317,9 +317,9 @@ static void set_free(struct bucket *b, const struct found *f)
 		cp_store_relaxed(&b->free, (uint32_t)(f->h - b->entries));
 }
 
-/* Let one of two successive unlocks of LOCK stand for both: the two that came after the shortest
- * time, but not before FROM. It is chosen by chance, in proportion to its time. So a long hold is
- * hardly ever lost to short ones, and the short ones keep what is theirs. */
+/* Let one of two successive unlocks of LOCK represent both: the two that came after the shortest
+ * time, but not before FROM. The one is drawn, in proportion to its time. So a long hold is hardly
+ * ever lost to short ones, and the short ones keep their share. */
 static bool join_two(struct bucket *b, const void *lock, uint64_t from)
 {
 	struct found f[ENTRIES], *second = NULL;

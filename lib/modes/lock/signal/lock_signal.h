@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/lock/signal/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/lock/signal/, by the file that implements them. */
 #ifndef CP_MODES_LOCK_SIGNAL_LOCK_SIGNAL_H
 #define CP_MODES_LOCK_SIGNAL_LOCK_SIGNAL_H
 
@@ -58,8 +58,8 @@ struct cp_holder {
 	const void *lock;
 	uint64_t time; /* of the unlock, monotonic ns; 0 or before the run: the entry is free */
 	uint64_t who;  /* the unlocking thread: see cp_lock_holder_who */
-	/* Added and not taken out; waits in units of 1/CP_LOCK_HOLDER_WAIT. OWN is the part of the
-	 * delay that was sampled itself, and doesn't stand for other waits. */
+	/* Amounts that were added and not taken out yet; waits in units of 1/CP_LOCK_HOLDER_WAIT.
+	 * OWN is the part of the delay that was itself sampled, and represents no other waits. */
 	uint64_t waits, delay, own;
 	uint64_t record[CP_RECORD_WORDS(CP_LOCK_HOLDER_DEPTH)];
 };
@@ -118,8 +118,8 @@ bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock
 			 struct cp_holder **to);
 /* Close H, whose record holds the stack, or no frames. DONE: the lock was unlocked. */
 void cp_lock_holder_close(struct cp_holder *h, bool done);
-/* Free an entry for later unlocks of LOCK, if few are free, and empty those that are free: what was
- * added to them goes into T's ring. T, the calling thread, has all signals blocked. */
+/* Free an entry for later unlocks of LOCK, if few are free, and empty those that are free: their
+ * waits go into T's ring. T, the calling thread, has all signals blocked. */
 void cp_lock_holder_make_room(struct cp_thread *t, const void *lock);
 static inline struct cp_record *cp_lock_holder_record(struct cp_holder *h)
 {
@@ -133,14 +133,15 @@ struct cp_lock_waited {
 	const uint64_t *points; /* NULL: it is divided by time; otherwise, by these moments */
 	unsigned count;		/* number of points, at least 1 */
 	bool got;		/* the lock was acquired */
-	double weight;		/* number of waits that it stands for */
+	double weight;		/* number of waits that it represents */
 };
 /* Add the parts of W to the entries of the unlocks that caused it. Returns the part, 0 to 1, that
  * no entry was found for. */
 double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self);
 
-/* Take out what was added to an entry, from number *NEXT on; *NEXT moves past it. Sets *E. Returns
- * the entry, which the caller must give back; NULL: nothing is left. For the collector. */
+/* Take out the waits that were added to an entry, from number *NEXT on; *NEXT moves past it. Sets
+ * *E. Returns the entry, which the caller must give back; NULL: no entry is left. For the
+ * collector. */
 struct cp_holder *cp_lock_holder_read(uint32_t *next, struct cp_event *e);
 void cp_lock_holder_give_back(struct cp_holder *h);
 /* Discard all that was added until now, which belongs to an earlier run. */
@@ -199,7 +200,7 @@ static inline struct cp_lock_rates cp_lock_sample_rates(unsigned budget)
 /* Return the ns of delay after which a wait that begins now is sampled, if S has no other wait
  * meanwhile; 0: it is sampled however short it is. */
 uint64_t cp_lock_sample_after(const struct cp_lock_stratum *s, struct cp_lock_rates r);
-/* Count a wait of DELAY ns in S, which ended at NOW. Returns how many waits it stands for, 1 or
+/* Count a wait of DELAY ns in S, which ended at NOW. Returns how many waits it represents, 1 or
  * more, if it is sampled; otherwise 0. *RANDOM is the generator's state; 0 = not seeded. */
 double cp_lock_sample_wait(struct cp_lock_stratum *s, uint64_t *random, uint64_t now,
 			   uint64_t delay, struct cp_lock_rates r);
@@ -335,7 +336,7 @@ struct cp_lock_sum {
 	uint64_t count, delay;
 };
 
-/* The part of a thread's record. Written by the thread, except for what is told. */
+/* The lock mode's part of a thread's record. Written by the thread, except for TOLD. */
 struct cp_lock_part {
 	uint64_t random;
 	uint64_t credit; /* credit for taking stacks of unlocks */
@@ -365,7 +366,7 @@ struct cp_lock_wait {
 void cp_lock_event_begin_wait(struct cp_lock_wait *w, const void *lock, enum cp_lock_kind kind);
 /* The calling thread has waited in libc's FUNCTION, the leaf of its stack. GOT: it has the lock. */
 void cp_lock_event_waited(const struct cp_lock_wait *w, const void *function, bool got);
-/* Call instead if there was no wait after all. */
+/* Call instead of cp_lock_event_waited if there was no wait after all. */
 static inline void cp_lock_event_no_wait(const struct cp_lock_wait *w)
 {
 	cp_lock_holder_unnote(&w->note);
@@ -416,8 +417,8 @@ struct cp_lock_sum cp_lock_event_counted(enum cp_lock_bulk kind);
 /* The thread may have no libc TLS: futex. */
 #define CP_LOCK_ANY_THREAD 1u
 
-/* Return true if somebody may wait for OBJECT: a wake must be told of by cp_lock_wake. Inlined: it
- * is all that a wake costs that nobody waits for. */
+/* Return true if somebody may wait for OBJECT; cp_lock_wake must then be called for a wake.
+ * Inlined, because most wakes cost only this. */
 static inline bool cp_lock_wake_is_awaited(const void *object)
 {
 	return __builtin_expect(cp_wakes_awaited(cp_wakes_key(object)), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lib/modes/wall/signal/ share and offer, by the file that implements it. */
+/* Interfaces of the files of lib/modes/wall/signal/, by the file that implements them. */
 #ifndef CP_MODES_WALL_SIGNAL_WALL_SIGNAL_H
 #define CP_MODES_WALL_SIGNAL_WALL_SIGNAL_H
 
@@ -68,7 +68,7 @@ struct cp_wall_thread {
 		unmoved; /* visits that found that it had run; visits since the last of these */
 	uint64_t given;	 /* end of the time that is attributed to states */
 	uint64_t owed[CP_WALL_STATES];	  /* time attributed to states, but not yet to a row */
-	uint64_t sampled[CP_WALL_STATES]; /* ns that its rows got since its totals were told */
+	uint64_t sampled[CP_WALL_STATES]; /* ns that its rows got since its totals were reported */
 	/* Time, CPU time, and time ready to run up to which its totals were reported
 	 * (wall_exact.c). */
 	uint64_t told, told_cpu, told_delay;
