@@ -110,7 +110,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	const uint64_t wanted = set ? word_of(set) : 0;
 	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && (wanted & PROF));
-	/* Mostly no handler hides SIGPROF; then the system call in blocker is saved. */
+	/* If no handler hides SIGPROF, as mostly, blocker's system call isn't needed. */
 	bool may_hide = set && blocks && cp_handler_mask_any_hides();
 	enum blocker by = may_hide ? blocker() : BLOCKED_BY_NONE;
 	uint64_t part = part_of_kernel(how, wanted, by);

@@ -385,7 +385,7 @@ long cp_signals_sigaltstack(const stack_t *ss, stack_t *old)
 	if (sampled)
 		cp_sys_sigmask(SIG_SETMASK, &all, &mask);
 	r = cp_altstack_change(ss, old);
-	/* With a bad OLD the call fails after the change. */
+	/* With a bad OLD the call fails after it has changed the stack. */
 	if (ss && (r >= 0 || r == -EFAULT))
 		look_at_alternate();
 	if (sampled)

@@ -382,8 +382,8 @@ struct cp_mapping {
 struct cp_modules {
 	struct cp_arena names;
 	struct cp_vec mappings;	 /* struct cp_mapping, never removed */
-	struct cp_vec live;	 /* uint32_t, sorted by start */
-	struct cp_vec next_live; /* the reading in progress */
+	struct cp_vec live;	 /* uint32_t: numbers of the live mappings, sorted by start */
+	struct cp_vec next_live; /* the same for the reading in progress */
 	char *buffer;		 /* buffer for readings */
 	uint64_t readings;
 	bool stale;	  /* cp_modules_want reads the list again */

@@ -42,7 +42,7 @@ static bool find_types(const struct ct_profile *p, size_t *count, size_t *time)
 	       !strcmp(ct_text(p, p->types[*time].unit), "nanoseconds");
 }
 
-/* Profiles of wall and CPU time also have counts and times. */
+/* Has P rows of locks? Profiles of wall and CPU time also have counts and times. */
 static bool has_locks(const struct ct_profile *p)
 {
 	const char *type = p->type_count ? ct_text(p, p->types[ct_model_default_type(p)].type) : "";

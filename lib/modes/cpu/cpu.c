@@ -59,7 +59,7 @@ static void replace_event(struct cp_thread *t)
  * Only threads made by libc have an event: the signal names no thread record, so the handler needs
  * the thread's own TLS. Called by cpu.c, under its lock. */
 
-/* Return the reason, a static text, why no event can count kernel time, too; NULL if one can. */
+/* Return a static text, why no event can count kernel time; NULL if one can. */
 static const char *cpu_perf_refusal(void)
 {
 	int err;

@@ -63,8 +63,8 @@ int cp_cpu_event_set_timer(const struct cp_thread *t)
 	bool at_once = c->edge.credit != 0;
 	struct itimerspec when = { to_timespec(c->step), to_timespec(at_once ? 1 : c->due) };
 
-	/* AT_ONCE is at the next tick. If the time had passed, the timer would expire in this
-	 * call. */
+	/* With AT_ONCE the timer expires at the next tick. A time in the past would make it expire
+	 * in this call. */
 	return (int)cp_sys4(SYS_timer_settime, c->timer, at_once ? 0 : TIMER_ABSTIME, &when, NULL);
 }
 
@@ -80,7 +80,7 @@ void cp_cpu_event_begin_steps(struct cp_cpu_thread *c, uint64_t now, uint64_t fi
 /* Return a random number below MOST. */
 static uint64_t draw(struct cp_cpu_thread *c, uint64_t most)
 {
-	/* Knuth's MMIX, high bits. */
+	/* The generator of Knuth's MMIX; its high bits are used. */
 	c->random = c->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (c->random >> 32) * most >> 32;
 }
@@ -123,7 +123,7 @@ static void go_on(struct cp_thread *t, uint64_t n, bool set)
 	}
 }
 
-/* Return the expiries of T's timer that the signal SI stands for. */
+/* Return the expiries of T's timer that the signal SI represents. */
 static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 {
 	uint64_t n = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0), credited = 0, now;
@@ -139,7 +139,7 @@ static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 	return credited + n;
 }
 
-/* T's stack is also that of the expiries that an earlier clock of T has left. */
+/* Record T's stack also for the expiries that an earlier clock of T left uncounted. */
 static void pay(struct cp_thread *t, const ucontext_t *uc)
 {
 	uint64_t ns = cp_exchange_acqrel(&cp_cpu_of(t)->owed_ns, 0);

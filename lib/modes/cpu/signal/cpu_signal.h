@@ -33,7 +33,7 @@
 /* A thread's credit. */
 struct cp_cpu_edge {
 	uint64_t start; /* the thread's start function; 0 = not known */
-	uint64_t late;	/* the credit counts if the first tick comes before that CPU clock */
+	uint64_t late;	/* the credit counts if the first tick comes before this CPU time */
 	int64_t credit; /* expiries; 0 = none, or the first tick has come */
 	int64_t taken;	/* part of the credit that was taken out of the account */
 };
@@ -77,9 +77,9 @@ static inline struct cp_event cp_cpu_event_of(uint64_t weight, uint64_t period)
 
 /* Written by the control half (cpu.c), read by the handler. */
 struct cp_cpu_state {
-	uint32_t started;   /* samples may come: from the start to the stop */
-	uint32_t running;   /* samples are taken: not while the period changes */
-	uint32_t perf_used; /* used since the process began: its signals may come */
+	uint32_t started;   /* signals for samples may come: set from the start to the stop */
+	uint32_t running;   /* samples are taken; 0 while the period changes */
+	uint32_t perf_used; /* perf was used in this process, so its signals may come */
 	/* The filter of ProfilerStartWithOptions: returns 0 to leave a sample out. NULL: no filter.
 	 */
 	int (*filter)(void *argument);
@@ -104,11 +104,12 @@ struct cp_cpu_thread {
 	uint64_t step;	  /* the time since the expiry before, for which it counts */
 	uint64_t left;	  /* expiries that have this step, and are yet to come */
 	uint64_t random;  /* state of the generator of steps */
-	uint64_t owed_ns; /* for the next sample: expiries of an earlier period, unsignalled */
-	/* Of cpu.c, while the period changes: what the thread had. */
+	uint64_t owed_ns; /* expiries of an earlier period that had no signal; the next sample
+			     counts them */
+	/* For cpu.c: the clocks that the thread had before the period changed. */
 	bool had_clock, had_timer;
 	uint64_t period_before;
-	struct cp_bursts bursts; /* of cpu.c */
+	struct cp_bursts bursts; /* for cpu.c */
 	struct cp_cpu_edge edge;
 	struct cp_perf perf; /* used instead of a timer */
 };

@@ -271,7 +271,7 @@ static inline void cp_lock_mark(const void *lock)
 }
 
 /* Note that LOCK was free another time: count its byte down, unless the lock is contended. A mark
- * that comes meanwhile stays, because unlocks of read-write locks go by it. */
+ * that another thread sets meanwhile stays, because unlocks of read-write locks depend on it. */
 static inline void cp_lock_was_free(const void *lock)
 {
 	uint8_t *at = cp_lock_known_at(lock), known = cp_load_relaxed(at);
