@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdint.h>
 
+#define OWN_MAIN
 #include "harness.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A test program: functions that check, listed in main, reported as TAP.
+/* A test program: functions that check, run in the order in which they stand, reported as TAP.
  *
- *     static void test_ring_drops_are_counted(void) { CHECK_EQ(cp_ring_drops(&r), 1); }
- *     int main(void) { RUN(test_ring_drops_are_counted); return harness_end(); }
+ *     TEST(test_ring_drops_are_counted) { CHECK_EQ(cp_ring_drops(&r), 1); }
+ *
+ * The header has main. A program that needs one of its own, for what must be there before or go
+ * after the tests, defines OWN_MAIN before it includes the header; its main calls harness_all() and
+ * returns harness_end().
  *
  * A failed CHECK prints where and what, and the test goes on, so that one run shows
  * all that is wrong. Exit status 0 passed, 1 failed, 77 all skipped (automake's codes).
@@ -52,6 +55,26 @@ static const char *harness_skip_reason;
 		return;                                                                            \
 	} while (0)
 
+struct harness_test {
+	void (*run)(void);
+	const char *name;
+	struct harness_test *next;
+};
+
+static struct harness_test *harness_first;
+__attribute__((unused)) static struct harness_test **harness_last = &harness_first;
+
+#define TEST(test)                                                                                 \
+	static void test(void);                                                                    \
+	__attribute__((constructor)) static void harness_add_##test(void)                          \
+	{                                                                                          \
+		static struct harness_test harness_this = { test, #test, NULL };                   \
+                                                                                                   \
+		*harness_last = &harness_this;                                                     \
+		harness_last = &harness_this.next;                                                 \
+	}                                                                                          \
+	static void test(void)
+
 #define RUN(test) harness_run(test, #test)
 
 static void harness_run(void (*test)(void), const char *name)
@@ -73,6 +96,13 @@ static void harness_run(void (*test)(void), const char *name)
 	fflush(stdout);
 }
 
+/* Run all tests of the file, in their order there. */
+__attribute__((unused)) static void harness_all(void)
+{
+	for (const struct harness_test *t = harness_first; t; t = t->next)
+		harness_run(t->run, t->name);
+}
+
 static int harness_end(void)
 {
 	printf("1..%d\n", harness_tests);
@@ -80,5 +110,13 @@ static int harness_end(void)
 		return 1;
 	return harness_tests && harness_skips == harness_tests ? 77 : 0;
 }
+
+#ifndef OWN_MAIN
+int main(void)
+{
+	harness_all();
+	return harness_end();
+}
+#endif
 
 #endif

@@ -54,7 +54,7 @@ static const struct cp_stack *stack(size_t i)
 	return CP_VEC_AT(&a.stacks, struct cp_stack, i);
 }
 
-static void test_tags_are_kept_apart_and_rows_can_be_set(void)
+TEST(test_tags_are_kept_apart_and_rows_can_be_set)
 {
 	uint64_t pcs[] = { here(0), here(8) };
 	struct cp_raw_stack raw = { .pcs = pcs, .depth = 2, .thread = CP_NO_THREAD, .tag = 7 };
@@ -88,7 +88,7 @@ static uint32_t label_ended(int32_t tid, const char *name)
 	return t;
 }
 
-static void test_a_crowd_of_ended_threads_shares_a_row(void)
+TEST(test_a_crowd_of_ended_threads_shares_a_row)
 {
 	uint32_t t, before;
 
@@ -114,7 +114,7 @@ static void test_a_crowd_of_ended_threads_shares_a_row(void)
 	end();
 }
 
-static void test_names_that_threads_share_are_bounded(void)
+TEST(test_names_that_threads_share_are_bounded)
 {
 	char name[CP_THREAD_NAME];
 
@@ -143,7 +143,7 @@ static char *map_file(char *p)
 }
 
 /* The second time the address is at hand already. */
-static void test_an_address_may_become_another_modules(void)
+TEST(test_an_address_may_become_another_modules)
 {
 	char *p = map_file(NULL);
 	uint64_t pc = (uint64_t)(uintptr_t)p;
@@ -162,13 +162,4 @@ static void test_an_address_may_become_another_modules(void)
 	CHECK_EQ(stack(1)->values[0], 2);
 	munmap(p, 4096);
 	end();
-}
-
-int main(void)
-{
-	RUN(test_tags_are_kept_apart_and_rows_can_be_set);
-	RUN(test_a_crowd_of_ended_threads_shares_a_row);
-	RUN(test_names_that_threads_share_are_bounded);
-	RUN(test_an_address_may_become_another_modules);
-	return harness_end();
 }

@@ -22,7 +22,7 @@ static enum cp_cfi_result eval(const uint8_t *ops, size_t n, uint64_t *v)
 	return cp_cfi_expr(c, &f, &five, v);
 }
 
-static void test_operations(void)
+TEST(test_operations)
 {
 	static const struct {
 		const uint8_t *ops;
@@ -93,7 +93,7 @@ static void test_operations(void)
 	}
 }
 
-static void test_what_can_not_be_evaluated_is_lost(void)
+TEST(test_what_can_not_be_evaluated_is_lost)
 {
 	static const struct {
 		const uint8_t *ops;
@@ -131,7 +131,7 @@ static void test_what_can_not_be_evaluated_is_lost(void)
 	}
 }
 
-static void test_length_behind_the_end_is_lost(void)
+TEST(test_length_behind_the_end_is_lost)
 {
 	static const uint8_t bytes[] = { 5, 0x30 };
 	struct cp_cfi_cursor c = { .p = bytes, .end = bytes + sizeof(bytes) };
@@ -140,12 +140,4 @@ static void test_length_behind_the_end_is_lost(void)
 
 	CHECK_EQ(cp_cfi_expr(c, &f, NULL, &v), CP_CFI_LOST);
 	CHECK_EQ(v, 99);
-}
-
-int main(void)
-{
-	RUN(test_operations);
-	RUN(test_what_can_not_be_evaluated_is_lost);
-	RUN(test_length_behind_the_end_is_lost);
-	return harness_end();
 }

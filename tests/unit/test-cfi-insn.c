@@ -137,7 +137,7 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-static void test_instructions_have_their_length_and_do_to_sp_what_they_do(void)
+TEST(test_instructions_have_their_length_and_do_to_sp_what_they_do)
 {
 	for (size_t n = 0; n < sizeof(rows) / sizeof(*rows); n++) {
 		const struct row *r = &rows[n];
@@ -158,7 +158,7 @@ static void test_instructions_have_their_length_and_do_to_sp_what_they_do(void)
 	}
 }
 
-static void test_any_bytes_are_read_within_bounds(void)
+TEST(test_any_bytes_are_read_within_bounds)
 {
 	uint8_t code[CP_INSN_BYTES];
 	uint64_t x = 1;
@@ -182,7 +182,7 @@ static void test_any_bytes_are_read_within_bounds(void)
 	CHECK(!cp_cfi_insn_fills(code));
 }
 
-static void test_what_fills_the_end_of_a_function(void)
+TEST(test_what_fills_the_end_of_a_function)
 {
 	CHECK(cp_cfi_insn_fills((const uint8_t *)"\x90"));
 	CHECK(cp_cfi_insn_fills((const uint8_t *)"\xcc"));
@@ -194,26 +194,12 @@ static void test_what_fills_the_end_of_a_function(void)
 	CHECK(!cp_cfi_insn_fills((const uint8_t *)"\xc3"));
 }
 
-int main(void)
-{
-	RUN(test_instructions_have_their_length_and_do_to_sp_what_they_do);
-	RUN(test_any_bytes_are_read_within_bounds);
-	RUN(test_what_fills_the_end_of_a_function);
-	return harness_end();
-}
-
 #else
 
 /* Calls leave their return address in a register: nothing is read. */
-static void test_nothing_is_read_here(void)
+TEST(test_nothing_is_read_here)
 {
 	CHECK_EQ(cp_cfi_insn_read((const uint8_t *)"").kind, CP_INSN_OTHER);
-}
-
-int main(void)
-{
-	RUN(test_nothing_is_read_here);
-	return harness_end();
 }
 
 #endif

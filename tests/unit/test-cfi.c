@@ -29,7 +29,7 @@ static void check_rule(uint32_t r, int kind, int value)
 	CHECK_EQ(CP_CFI_VALUE(r), value);
 }
 
-static void test_fde_is_found_in_its_range(void)
+TEST(test_fde_is_found_in_its_range)
 {
 	uint64_t code;
 
@@ -67,7 +67,7 @@ static unsigned compare_with_copy(const struct cp_cfi_module *m, uint64_t pc)
 }
 
 /* Libc has all kinds. */
-static void test_a_copy_says_what_the_module_says(void)
+TEST(test_a_copy_says_what_the_module_says)
 {
 	unsigned same = 0, all = 0;
 	struct cp_cfi_module m;
@@ -94,7 +94,7 @@ static void test_a_copy_says_what_the_module_says(void)
 }
 
 /* More instructions than a copy holds: whoever wants the end of them gets an error. */
-static void test_cut_copy_is_noticed(void)
+TEST(test_cut_copy_is_noticed)
 {
 	static uint8_t program[600];
 	struct cp_cfi_copy copy;
@@ -108,7 +108,7 @@ static void test_cut_copy_is_noticed(void)
 	CHECK(cp_cfi_row(&fde, fde.start + 190, &row) < 0);
 }
 
-static void test_rows_follow_the_location(void)
+TEST(test_rows_follow_the_location)
 {
 	static const char program[] = "\101\016\020"		      /* +1: offset 16 */
 				      "\002\003\016\030"	      /* +4: offset 24 */
@@ -130,7 +130,7 @@ static void test_rows_follow_the_location(void)
 
 #if defined(__x86_64__)
 
-static void test_register_instructions(void)
+TEST(test_register_instructions)
 {
 	CHECK_EQ(ROW("\206\002\203\003", 0), 0); /* offset rbp 2, rbx 3 */
 	check_rule(rule(6), CP_CFI_OFFSET, -16);
@@ -156,7 +156,7 @@ static void test_register_instructions(void)
 	CHECK_EQ(ROW("\005\021\002\056\020\000", 0), 0); /* xmm0; GNU_args_size; nop */
 }
 
-static void test_cfa_instructions(void)
+TEST(test_cfa_instructions)
 {
 	CHECK_EQ(ROW("\014\006\020", 0), 0);
 	check_rule(row.cfa, CP_CFI_REGISTER, 6);
@@ -173,7 +173,7 @@ static void test_cfa_instructions(void)
 	CHECK(ROW("\017\002\166\010\016\010", 0) < 0); /* an offset to no register */
 }
 
-static void test_states_nest(void)
+TEST(test_states_nest)
 {
 	CHECK_EQ(ROW("\016\020\012\016\030\206\002\012\016\040\013\101\013", 0), 0);
 	CHECK_EQ(row.cfa_offset, 24);
@@ -186,7 +186,7 @@ static void test_states_nest(void)
 }
 
 /* To remember more states than there is room for changes nothing; to restore one of those does. */
-static void test_states_that_nest_too_deep(void)
+TEST(test_states_that_nest_too_deep)
 {
 #define DOWN "\016\020\012\016\030\012\016\040\012\016\050\012\016\060"
 	CHECK_EQ(ROW(DOWN, 0), 0);
@@ -204,7 +204,7 @@ static void test_states_that_nest_too_deep(void)
 #undef DOWN
 }
 
-static void test_augmentations(void)
+TEST(test_augmentations)
 {
 	static const struct {
 		const char *head;
@@ -247,7 +247,7 @@ static void frame_at(struct cp_cfi_frame *f, unsigned word)
 			 (uint64_t)(stack + 64));
 }
 
-static void test_step_moves_to_the_caller(void)
+TEST(test_step_moves_to_the_caller)
 {
 	struct cp_cfi_frame f;
 
@@ -262,7 +262,7 @@ static void test_step_moves_to_the_caller(void)
 	CHECK(f.known >> 12 & 1);
 }
 
-static void test_step_by_expressions_and_registers(void)
+TEST(test_step_by_expressions_and_registers)
 {
 	struct cp_cfi_frame f;
 
@@ -274,7 +274,7 @@ static void test_step_by_expressions_and_registers(void)
 	CHECK_EQ(f.regs.r[CP_REG_FP], (uint64_t)&stack[29]);
 }
 
-static void test_step_without_what_it_needs(void)
+TEST(test_step_without_what_it_needs)
 {
 	struct cp_cfi_frame f;
 
@@ -294,7 +294,7 @@ static void test_step_without_what_it_needs(void)
 
 #endif
 
-static void test_frame_size_passes_over_what_leaves_sp_alone(void)
+TEST(test_frame_size_passes_over_what_leaves_sp_alone)
 {
 #ifdef __x86_64__
 	/* push %rbp; mov %rsp, %rbp; push %r14; push %r13; push %r12; mov %rsi, %r12; push %rbx;
@@ -321,24 +321,4 @@ static void test_frame_size_passes_over_what_leaves_sp_alone(void)
 	CHECK_EQ(cp_cfi_frame_size(moved, 48), 8);
 	CHECK_EQ(cp_cfi_frame_size(none, 48), -1);
 #endif
-}
-
-int main(void)
-{
-	RUN(test_fde_is_found_in_its_range);
-	RUN(test_a_copy_says_what_the_module_says);
-	RUN(test_cut_copy_is_noticed);
-	RUN(test_rows_follow_the_location);
-#if defined(__x86_64__)
-	RUN(test_register_instructions);
-	RUN(test_cfa_instructions);
-	RUN(test_states_nest);
-	RUN(test_states_that_nest_too_deep);
-	RUN(test_augmentations);
-	RUN(test_step_moves_to_the_caller);
-	RUN(test_step_by_expressions_and_registers);
-	RUN(test_step_without_what_it_needs);
-#endif
-	RUN(test_frame_size_passes_over_what_leaves_sp_alone);
-	return harness_end();
 }

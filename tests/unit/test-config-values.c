@@ -38,7 +38,7 @@ static int bool_of(const char *s)
 	return err ? err : v;
 }
 
-static void test_sizes(void)
+TEST(test_sizes)
 {
 	CHECK_EQ(size_of("1"), 1);
 	CHECK_EQ(size_of("512K"), 524288);
@@ -53,7 +53,7 @@ static void test_sizes(void)
 	CHECK_EQ(size_of("99999999999G"), -ERANGE);
 }
 
-static void test_durations(void)
+TEST(test_durations)
 {
 	CHECK_EQ(duration_of("250ns"), 250);
 	CHECK_EQ(duration_of("10us"), 10000);
@@ -76,7 +76,7 @@ static void test_durations(void)
 	CHECK_EQ(duration_of("99999999999999999999s"), -ERANGE);
 }
 
-static void test_signals(void)
+TEST(test_signals)
 {
 	CHECK_EQ(signal_of("USR2"), SIGUSR2);
 	CHECK_EQ(signal_of("SIGUSR2"), SIGUSR2);
@@ -97,7 +97,7 @@ static void test_signals(void)
 	CHECK_EQ(signal_of("4294967308"), -ERANGE);
 }
 
-static void test_signals_that_others_need(void)
+TEST(test_signals_that_others_need)
 {
 	static const char *const kept[] = { "KILL", "STOP", "PROF", "27",  "32", "33",	    "SEGV",
 					    "BUS",  "FPE",  "ABRT", "ILL", "9",	 "SIGSTOP", "65" };
@@ -106,7 +106,7 @@ static void test_signals_that_others_need(void)
 		CHECK_EQ(signal_of(kept[i]), -ERANGE);
 }
 
-static void test_switches(void)
+TEST(test_switches)
 {
 	CHECK_EQ(bool_of("1"), 1);
 	CHECK_EQ(bool_of("yes"), 1);
@@ -118,7 +118,7 @@ static void test_switches(void)
 	CHECK_EQ(bool_of(""), -EINVAL);
 }
 
-static void test_outputs_stay_on_failure(void)
+TEST(test_outputs_stay_on_failure)
 {
 	uint64_t v = 5;
 	int sig = 5;
@@ -135,7 +135,7 @@ static void test_outputs_stay_on_failure(void)
 	CHECK(on);
 }
 
-static void test_text_of_values(void)
+TEST(test_text_of_values)
 {
 	char to[16];
 
@@ -151,16 +151,4 @@ static void test_text_of_values(void)
 	CHECK_STR(to, "1500ms");
 	cp_config_values_duration_text(0, to, sizeof(to));
 	CHECK_STR(to, "0");
-}
-
-int main(void)
-{
-	RUN(test_sizes);
-	RUN(test_durations);
-	RUN(test_signals);
-	RUN(test_signals_that_others_need);
-	RUN(test_switches);
-	RUN(test_outputs_stay_on_failure);
-	RUN(test_text_of_values);
-	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The settings, with the environment played by a list and stderr caught in a pipe. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <errno.h>
@@ -92,7 +93,7 @@ static void check_quiet(const char *setting)
 	CHECK_STR(lines, "");
 }
 
-static void test_every_setting_is_taken(void)
+TEST(test_every_setting_is_taken)
 {
 	READ("CPUPROFILE=/t/%p.pb", "CPUPROFILE_FREQUENCY=1000", "CPROF_CPU_ENGINE=timer",
 	     "CPROF_UNWIND=fp", "CPROF_MAX_DEPTH=4096", "CPROF_CHECKPOINT=1.5m",
@@ -116,7 +117,7 @@ static void test_every_setting_is_taken(void)
 	CHECK_STR(config.labels, "a=b,c=");
 }
 
-static void test_numbers_outside_become_the_nearest(void)
+TEST(test_numbers_outside_become_the_nearest)
 {
 	check_refused("CPUPROFILE_FREQUENCY=10001", "10000");
 	CHECK_EQ(cpu_settings->frequency, 10000);
@@ -130,7 +131,7 @@ static void test_numbers_outside_become_the_nearest(void)
 	check_refused("CPROF_CHECKPOINT=9999999h", "8760h");
 }
 
-static void test_text_that_is_no_value_leaves_the_default(void)
+TEST(test_text_that_is_no_value_leaves_the_default)
 {
 	check_refused("CPUPROFILE_FREQUENCY=fast", "99");
 	check_refused("CPUPROFILE_FREQUENCY=-5", "99");
@@ -151,7 +152,7 @@ static void test_text_that_is_no_value_leaves_the_default(void)
 	CHECK_STR(config.labels, "");
 }
 
-static void test_empty_is_not_set(void)
+TEST(test_empty_is_not_set)
 {
 	check_quiet("CPUPROFILE_FREQUENCY=");
 	check_quiet("CPROF_SIGNAL=");
@@ -160,7 +161,7 @@ static void test_empty_is_not_set(void)
 	CHECK_STR(config.path[CPROF_CPU], "");
 }
 
-static void test_toggle_wins_over_the_default_dump_signal(void)
+TEST(test_toggle_wins_over_the_default_dump_signal)
 {
 	check_quiet("CPUPROFILESIGNAL=USR2");
 	CHECK_EQ(config.toggle_signal, SIGUSR2);
@@ -170,7 +171,7 @@ static void test_toggle_wins_over_the_default_dump_signal(void)
 	CHECK_EQ(config.dump_signal, 0);
 }
 
-static void test_gperftools_switches(void)
+TEST(test_gperftools_switches)
 {
 	check_quiet("CPUPROFILE_PER_THREAD_TIMERS=1");
 	check_quiet("CPUPROFILE_REALTIME=0");
@@ -178,7 +179,7 @@ static void test_gperftools_switches(void)
 	check_refused("CPUPROFILE_TIMER_SIGNAL=26", "PROF");
 }
 
-static void test_every_mode_has_its_settings(void)
+TEST(test_every_mode_has_its_settings)
 {
 	READ("WALLPROFILE=/t/w", "WALLPROFILE_FREQUENCY=20", "HEAPPROFILE=/t/h",
 	     "CPROF_HEAP_INTERVAL=1M", "HEAP_PROFILE_INUSE_INTERVAL=2G",
@@ -200,7 +201,7 @@ static void test_every_mode_has_its_settings(void)
 	CHECK_EQ(lock_settings->threshold_ns, 2000000);
 }
 
-static void test_realtime_turns_cpu_into_wall(void)
+TEST(test_realtime_turns_cpu_into_wall)
 {
 	READ("CPUPROFILE=/t/c", "CPUPROFILE_REALTIME=1", "CPUPROFILE_FREQUENCY=200");
 	CHECK_STR(lines, "");
@@ -210,7 +211,7 @@ static void test_realtime_turns_cpu_into_wall(void)
 	CHECK_EQ(config.named_mode, CPROF_WALL);
 }
 
-static void test_realtime_is_for_a_later_start_too(void)
+TEST(test_realtime_is_for_a_later_start_too)
 {
 	READ("CPUPROFILE_REALTIME=1", "CPUPROFILE_FREQUENCY=200");
 	CHECK(!cp_config_any(&config));
@@ -221,7 +222,7 @@ static void test_realtime_is_for_a_later_start_too(void)
 	CHECK_EQ(config.named_mode, CPROF_CPU);
 }
 
-static void test_gperftools_heap_switches_hold_or_are_said(void)
+TEST(test_gperftools_heap_switches_hold_or_are_said)
 {
 	READ("HEAPPROFILE=/t/h", "HEAPPROFILE_USE_PID=1", "HEAP_PROFILE_MMAP=true");
 	CHECK_STR(lines, "");
@@ -245,7 +246,7 @@ static unsigned views_of(const char *value, const char *interval)
 	return shown;
 }
 
-static void test_views_are_a_list(void)
+TEST(test_views_are_a_list)
 {
 	CHECK_EQ(views_of(NULL, "512K"), 1u << CP_HEAP_VIEW_RESIDENT);
 	CHECK_EQ(views_of(NULL, "1"), 0);
@@ -256,7 +257,7 @@ static void test_views_are_a_list(void)
 	CHECK_STR(lines, "");
 }
 
-static void test_a_view_that_does_not_exist_is_said(void)
+TEST(test_a_view_that_does_not_exist_is_said)
 {
 	static const char *const bad[] = { "lifetime", "resident,", "none,mmap", "mmap, resident",
 					   "mmap,lifetimes,heap" };
@@ -270,14 +271,14 @@ static void test_a_view_that_does_not_exist_is_said(void)
 		     "fragmentation and mmap, with commas, or none; using the default"));
 }
 
-static void test_marked_paths_lose_the_mark(void)
+TEST(test_marked_paths_lose_the_mark)
 {
 	READ("CPUPROFILE=\xaft/c", "HEAPPROFILE=\xc3\xa9");
 	CHECK_STR(config.path[CPROF_CPU], "/t/c");
 	CHECK_STR(config.path[CPROF_HEAP], "\xc3\xa9");
 }
 
-static void test_modes_with_one_path_get_a_file_each(void)
+TEST(test_modes_with_one_path_get_a_file_each)
 {
 	READ("CPUPROFILE=/t/c.%n.pb", "HEAPPROFILE=/t/c.%n.pb", "LOCKPROFILE=/t/c.%n.pb");
 	CHECK_STR(config.path[CPROF_CPU], "/t/c.%n.pb");
@@ -286,7 +287,7 @@ static void test_modes_with_one_path_get_a_file_each(void)
 	CHECK_EQ(line_count(), 2);
 }
 
-static void test_nothing_is_said_without_a_mode(void)
+TEST(test_nothing_is_said_without_a_mode)
 {
 	READ("CPUPROFILE_FREQUENCY=bad", "CPROF_SIGNAL=KILL");
 	CHECK_STR(lines, "");
@@ -296,7 +297,7 @@ static void test_nothing_is_said_without_a_mode(void)
 	CHECK_STR(config.path[CPROF_CPU], "x");
 }
 
-static void test_a_bad_value_makes_one_short_line(void)
+TEST(test_a_bad_value_makes_one_short_line)
 {
 	char setting[3000] = "CPUPROFILE_FREQUENCY=a\nb\033";
 
@@ -309,7 +310,7 @@ static void test_a_bad_value_makes_one_short_line(void)
 	CHECK(strstr(lines, "...: accepted"));
 }
 
-static void test_text_that_does_not_fit_is_left_out(void)
+TEST(test_text_that_does_not_fit_is_left_out)
 {
 	static char path[5000] = "CPUPROFILE=";
 
@@ -329,7 +330,7 @@ static bool wants(const char *only, const char *program)
 	return cp_config_wants_program(&config, program);
 }
 
-static void test_programs_are_chosen_by_globs(void)
+TEST(test_programs_are_chosen_by_globs)
 {
 	CHECK(wants("", "anything"));
 	CHECK(wants("app", "app") && !wants("app", "apple") && !wants("apple", "app"));
@@ -350,23 +351,6 @@ int main(void)
 	wall_settings = cp_config_of(&config, CPROF_WALL);
 	heap_settings = cp_config_of(&config, CPROF_HEAP);
 	lock_settings = cp_config_of(&config, CPROF_LOCK);
-	RUN(test_every_setting_is_taken);
-	RUN(test_numbers_outside_become_the_nearest);
-	RUN(test_text_that_is_no_value_leaves_the_default);
-	RUN(test_empty_is_not_set);
-	RUN(test_toggle_wins_over_the_default_dump_signal);
-	RUN(test_gperftools_switches);
-	RUN(test_every_mode_has_its_settings);
-	RUN(test_realtime_turns_cpu_into_wall);
-	RUN(test_modes_with_one_path_get_a_file_each);
-	RUN(test_realtime_is_for_a_later_start_too);
-	RUN(test_gperftools_heap_switches_hold_or_are_said);
-	RUN(test_views_are_a_list);
-	RUN(test_a_view_that_does_not_exist_is_said);
-	RUN(test_marked_paths_lose_the_mark);
-	RUN(test_nothing_is_said_without_a_mode);
-	RUN(test_a_bad_value_makes_one_short_line);
-	RUN(test_text_that_does_not_fit_is_left_out);
-	RUN(test_programs_are_chosen_by_globs);
+	harness_all();
 	return harness_end();
 }

@@ -16,7 +16,7 @@ static void make(unsigned request, unsigned size)
 					 .size = size };
 }
 
-static void test_requests_of_the_right_form_are_taken(void)
+TEST(test_requests_of_the_right_form_are_taken)
 {
 	make(CP_CONTROL_STATUS, 0);
 	CHECK_EQ(cp_control_socket_check(&m, CP_CONTROL_HEADER), 0);
@@ -24,7 +24,7 @@ static void test_requests_of_the_right_form_are_taken(void)
 	CHECK_EQ(cp_control_socket_check(&m, sizeof(m)), 0);
 }
 
-static void test_anything_else_is_refused(void)
+TEST(test_anything_else_is_refused)
 {
 	make(CP_CONTROL_STATUS, 0);
 	for (size_t n = 0; n < CP_CONTROL_HEADER; n++)
@@ -45,14 +45,14 @@ static void test_anything_else_is_refused(void)
 	CHECK_EQ(cp_control_socket_check(&m, CP_CONTROL_HEADER), -EBADMSG);
 }
 
-static void test_another_version_is_told_apart(void)
+TEST(test_another_version_is_told_apart)
 {
 	make(CP_CONTROL_REQUESTS + 5, 7);
 	m.version++;
 	CHECK_EQ(cp_control_socket_check(&m, CP_CONTROL_HEADER), -EPROTO);
 }
 
-static void test_replies_are_lines(void)
+TEST(test_replies_are_lines)
 {
 	make(CP_CONTROL_STATUS, 5);
 	cp_control_socket_reply(&m, -ESRCH);
@@ -67,7 +67,7 @@ static void test_replies_are_lines(void)
 		      m.size));
 }
 
-static void test_lines_that_do_not_fit_are_left_out(void)
+TEST(test_lines_that_do_not_fit_are_left_out)
 {
 	static char value[CP_CONTROL_TEXT];
 
@@ -80,14 +80,4 @@ static void test_lines_that_do_not_fit_are_left_out(void)
 	CHECK_EQ(m.text[CP_CONTROL_TEXT - 1], '\n');
 	cp_control_socket_number(&m, "n", 1);
 	CHECK_EQ(m.size, CP_CONTROL_TEXT);
-}
-
-int main(void)
-{
-	RUN(test_requests_of_the_right_form_are_taken);
-	RUN(test_anything_else_is_refused);
-	RUN(test_another_version_is_told_apart);
-	RUN(test_replies_are_lines);
-	RUN(test_lines_that_do_not_fit_are_left_out);
-	return harness_end();
 }

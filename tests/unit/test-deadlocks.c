@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Deadlocks: circles of waits that are all true at one moment, and none that only look like it. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <linux/futex.h>
@@ -79,7 +80,7 @@ static unsigned in_deadlock(void)
 }
 
 /* It may have given its lock back meanwhile, and taken it again. */
-static void test_a_thread_that_has_run_since_is_in_none(void)
+TEST(test_a_thread_that_has_run_since_is_in_none)
 {
 	look();
 	looks[1].clock--;
@@ -87,7 +88,7 @@ static void test_a_thread_that_has_run_since_is_in_none(void)
 }
 
 /* The owner was read before the thread that held the lock was seen to wait. */
-static void test_an_owner_that_is_no_longer_it_is_in_none(void)
+TEST(test_an_owner_that_is_no_longer_it_is_in_none)
 {
 	int owner = mutexes[1].__data.__owner;
 
@@ -97,7 +98,7 @@ static void test_an_owner_that_is_no_longer_it_is_in_none(void)
 	mutexes[1].__data.__owner = owner;
 }
 
-static void test_a_free_lock_has_no_owner(void)
+TEST(test_a_free_lock_has_no_owner)
 {
 	uint64_t lock = (uint64_t)(uintptr_t)&mutexes[1];
 
@@ -107,14 +108,14 @@ static void test_a_free_lock_has_no_owner(void)
 	mutexes[1].__data.__lock = 2;
 }
 
-static void test_a_wait_with_a_limit_is_in_none(void)
+TEST(test_a_wait_with_a_limit_is_in_none)
 {
 	look();
 	looks[1].wait.limited = true;
 	CHECK_EQ(in_deadlock(), 0);
 }
 
-static void test_an_owner_that_is_gone_is_in_none(void)
+TEST(test_an_owner_that_is_gone_is_in_none)
 {
 	look();
 	looks[1].wait.holder = 1;
@@ -123,7 +124,7 @@ static void test_an_owner_that_is_gone_is_in_none(void)
 	CHECK_EQ(in_deadlock(), 0);
 }
 
-static void test_locks_that_are_gone_are_no_fault(void)
+TEST(test_locks_that_are_gone_are_no_fault)
 {
 	CHECK_EQ(cp_lock_owner_of_mutex(8).tid, 0);
 	CHECK_EQ(cp_lock_owner_of_rwlock(8).tid, 0);
@@ -137,11 +138,6 @@ static void test_locks_that_are_gone_are_no_fault(void)
 int main(void)
 {
 	make_deadlock();
-	RUN(test_a_thread_that_has_run_since_is_in_none);
-	RUN(test_an_owner_that_is_no_longer_it_is_in_none);
-	RUN(test_a_free_lock_has_no_owner);
-	RUN(test_a_wait_with_a_limit_is_in_none);
-	RUN(test_an_owner_that_is_gone_is_in_none);
-	RUN(test_locks_that_are_gone_are_no_fault);
+	harness_all();
 	return harness_end();
 }

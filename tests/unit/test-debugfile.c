@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Separate debug files: where they are found, and which are not believed. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static int search(void)
 	return r;
 }
 
-static void test_debuglink_is_followed_in_its_three_places(void)
+TEST(test_debuglink_is_followed_in_its_three_places)
 {
 	if (!separate("cp fixture.so plain.so"))
 		SKIP("objcopy or strip can't do it");
@@ -60,7 +61,7 @@ static void test_debuglink_is_followed_in_its_three_places(void)
 	CHECK_EQ(search(), -ENOENT);
 }
 
-static void test_build_id_leads_to_its_file(void)
+TEST(test_build_id_leads_to_its_file)
 {
 	uint8_t id[CP_BUILD_ID_MAX];
 	char name[2 * CP_BUILD_ID_MAX + 1], path[256], command[1024];
@@ -85,7 +86,7 @@ static void test_build_id_leads_to_its_file(void)
 	CHECK_EQ(search(), -ENOENT);
 }
 
-static void test_other_build_id_is_not_believed(void)
+TEST(test_other_build_id_is_not_believed)
 {
 	if (!separate("cp fixture.so plain.so"))
 		SKIP("objcopy or strip can't do it");
@@ -96,7 +97,7 @@ static void test_other_build_id_is_not_believed(void)
 	CHECK_EQ(search(), -ENOENT);
 }
 
-static void test_without_build_id_the_crc_decides(void)
+TEST(test_without_build_id_the_crc_decides)
 {
 	if (!separate("echo 'int other(void) { return 1; }' >other.c && "
 		      "${CC:-cc} -shared -Wl,--build-id=none -o plain.so other.c"))
@@ -106,7 +107,7 @@ static void test_without_build_id_the_crc_decides(void)
 	CHECK_EQ(search(), -ENOENT);
 }
 
-static void test_link_to_what_has_no_symbols_is_refused(void)
+TEST(test_link_to_what_has_no_symbols_is_refused)
 {
 	if (!separate("cp fixture.so plain.so"))
 		SKIP("objcopy or strip can't do it");
@@ -118,7 +119,7 @@ static void test_link_to_what_has_no_symbols_is_refused(void)
 	CHECK_EQ(search(), -ENOENT);
 }
 
-static void test_symbols_come_from_the_debug_file(void)
+TEST(test_symbols_come_from_the_debug_file)
 {
 	struct cp_symbol_query q = { 0 };
 	struct cp_arena names = { 0 };
@@ -150,12 +151,7 @@ int main(void)
 		fixture_remove(&fixture);
 		return 77;
 	}
-	RUN(test_debuglink_is_followed_in_its_three_places);
-	RUN(test_build_id_leads_to_its_file);
-	RUN(test_other_build_id_is_not_believed);
-	RUN(test_without_build_id_the_crc_decides);
-	RUN(test_link_to_what_has_no_symbols_is_refused);
-	RUN(test_symbols_come_from_the_debug_file);
+	harness_all();
 	fixture_remove(&fixture);
 	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SIGPROFs of the program that are kept: a thread that takes one is woken for it. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <pthread.h>
@@ -84,7 +85,7 @@ static pthread_t begin(void *(*start)(void *))
 	return t;
 }
 
-static void test_held_who_waits_is_woken_before_others(void)
+TEST(test_held_who_waits_is_woken_before_others)
 {
 	pthread_t other = begin(stands_by), waiter = begin(waits);
 
@@ -95,7 +96,7 @@ static void test_held_who_waits_is_woken_before_others(void)
 }
 
 /* The first was woken, and its time was over at that moment. */
-static void test_held_who_ends_to_wait_wakes_another(void)
+TEST(test_held_who_ends_to_wait_wakes_another)
 {
 	pthread_t waiter;
 
@@ -122,7 +123,7 @@ static void *takes_any(void *arg)
 	return arg;
 }
 
-static void test_held_who_blocks_wakes_another(void)
+TEST(test_held_who_blocks_wakes_another)
 {
 	pthread_t taker;
 
@@ -142,8 +143,6 @@ int main(void)
 	sem_init(&go, 0, 0);
 	sigemptyset(&prof);
 	sigaddset(&prof, SIGPROF);
-	RUN(test_held_who_waits_is_woken_before_others);
-	RUN(test_held_who_ends_to_wait_wakes_another);
-	RUN(test_held_who_blocks_wakes_another);
+	harness_all();
 	return harness_end();
 }

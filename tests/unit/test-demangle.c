@@ -123,22 +123,22 @@ static void check_pairs(const struct pair *p, size_t n)
 	}
 }
 
-static void test_cxx_names_lose_their_parameters_only(void)
+TEST(test_cxx_names_lose_their_parameters_only)
 {
 	check_pairs(cxx, sizeof(cxx) / sizeof(*cxx));
 }
 
-static void test_clone_suffixes_stay_visible(void)
+TEST(test_clone_suffixes_stay_visible)
 {
 	check_pairs(suffixed, sizeof(suffixed) / sizeof(*suffixed));
 }
 
-static void test_rust_names_lose_their_hash(void)
+TEST(test_rust_names_lose_their_hash)
 {
 	check_pairs(rust, sizeof(rust) / sizeof(*rust));
 }
 
-static void test_names_that_do_not_fit_stay_raw(void)
+TEST(test_names_that_do_not_fit_stay_raw)
 {
 	char to[32];
 
@@ -155,7 +155,7 @@ static void test_names_that_do_not_fit_stay_raw(void)
 	CHECK_EQ(cp_demangle("_ZN3foo3barEi.cold", to, sizeof(to)), 22);
 }
 
-static void test_punycode_is_told_from_identifiers_with_u(void)
+TEST(test_punycode_is_told_from_identifiers_with_u)
 {
 	static const char *const plain[] = { "_RNvNtCs1234_7mycrate3foo8read_u32",
 					     "_RNvMsu8_C1aNtB6_1b2u8", "_RINvC1a2u8Kj8_B2_E",
@@ -329,7 +329,7 @@ static void *demangle_hostile(void *arg)
 	return arg;
 }
 
-static void test_hostile_names_keep_to_the_stack_of_a_dump(void)
+TEST(test_hostile_names_keep_to_the_stack_of_a_dump)
 {
 	char *area = mmap(NULL, GUARD + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
@@ -349,7 +349,7 @@ static void test_hostile_names_keep_to_the_stack_of_a_dump(void)
 	munmap(area, GUARD + STACK);
 }
 
-static void test_nothing_is_allocated(void)
+TEST(test_nothing_is_allocated)
 {
 #if COUNT_MALLOC
 	counting = true;
@@ -365,7 +365,7 @@ static void test_nothing_is_allocated(void)
 }
 
 /* Found by the fuzzer: a binder of 62^8 lifetimes, in a part of the name that isn't printed. */
-static void test_a_binder_of_endless_lifetimes_stays_raw(void)
+TEST(test_a_binder_of_endless_lifetimes_stays_raw)
 {
 	char got[256];
 
@@ -376,17 +376,4 @@ static void test_a_binder_of_endless_lifetimes_stays_raw(void)
 	CHECK_EQ(cp_demangle("_RYFGzzzzzzzz_EuNtC1a1b", got, sizeof(got)), 0);
 	CHECK_EQ(cp_demangle("_RXFGzzzzzzzz_EuNtC1a1b", got, sizeof(got)), 0);
 	CHECK_EQ(cp_demangle("_RXC1aFGzzzzzzzz_EuNtC1a1b", got, sizeof(got)), 0);
-}
-
-int main(void)
-{
-	RUN(test_cxx_names_lose_their_parameters_only);
-	RUN(test_clone_suffixes_stay_visible);
-	RUN(test_rust_names_lose_their_hash);
-	RUN(test_names_that_do_not_fit_stay_raw);
-	RUN(test_punycode_is_told_from_identifiers_with_u);
-	RUN(test_hostile_names_keep_to_the_stack_of_a_dump);
-	RUN(test_nothing_is_allocated);
-	RUN(test_a_binder_of_endless_lifetimes_stays_raw);
-	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* However a dlclose is left, the gate opens again, and not too early. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <pthread.h>
@@ -29,7 +30,7 @@ static void leave(void)
 		left_by_longjmp();
 }
 
-static void test_a_dlclose_that_returns_opens_the_gate(void)
+TEST(test_a_dlclose_that_returns_opens_the_gate)
 {
 	unsigned before = cp_dlclose_gate_begin(__builtin_frame_address(0));
 
@@ -38,7 +39,7 @@ static void test_a_dlclose_that_returns_opens_the_gate(void)
 	CHECK(cp_gate_is_open());
 }
 
-static void test_the_next_dlclose_notices_that_one_was_left(void)
+TEST(test_the_next_dlclose_notices_that_one_was_left)
 {
 	unsigned before;
 
@@ -52,7 +53,7 @@ static void test_the_next_dlclose_notices_that_one_was_left(void)
 	CHECK(cp_gate_is_open());
 }
 
-static void test_an_inner_one_that_was_left_ends_with_the_outer(void)
+TEST(test_an_inner_one_that_was_left_ends_with_the_outer)
 {
 	unsigned before = cp_dlclose_gate_begin(__builtin_frame_address(0));
 
@@ -63,7 +64,7 @@ static void test_an_inner_one_that_was_left_ends_with_the_outer(void)
 	CHECK(cp_gate_is_open());
 }
 
-static void test_on_another_stack_the_outer_one_goes_on(void)
+TEST(test_on_another_stack_the_outer_one_goes_on)
 {
 	const char *frame = __builtin_frame_address(0);
 	const char *other = elsewhere > frame ? elsewhere : frame + (UINT64_C(1) << 40);
@@ -83,7 +84,7 @@ static void *ends_inside(void *arg)
 	pthread_exit(arg);
 }
 
-static void test_a_thread_that_ends_inside_opens_the_gate(void)
+TEST(test_a_thread_that_ends_inside_opens_the_gate)
 {
 	pthread_t thread;
 
@@ -95,10 +96,6 @@ static void test_a_thread_that_ends_inside_opens_the_gate(void)
 int main(void)
 {
 	cp_threads_register();
-	RUN(test_a_dlclose_that_returns_opens_the_gate);
-	RUN(test_the_next_dlclose_notices_that_one_was_left);
-	RUN(test_an_inner_one_that_was_left_ends_with_the_outer);
-	RUN(test_on_another_stack_the_outer_one_goes_on);
-	RUN(test_a_thread_that_ends_inside_opens_the_gate);
+	harness_all();
 	return harness_end();
 }

@@ -132,7 +132,7 @@ static void load_new_and_sample(void)
 
 /* The collector has read the list of modules, and pauses: a module is loaded where another one was,
  * and is sampled. */
-static void test_a_sample_in_a_module_that_came_after_the_list_was_read(void)
+TEST(test_a_sample_in_a_module_that_came_after_the_list_was_read)
 {
 	begin();
 	make_file(old_path);
@@ -164,7 +164,7 @@ static void sample_and_end(void)
 }
 
 /* Its record is not given back before what it sampled last was taken. */
-static void test_a_thread_that_ends_during_a_drain_loses_nothing(void)
+TEST(test_a_thread_that_ends_during_a_drain_loses_nothing)
 {
 	begin();
 	meanwhile = sample_and_end;
@@ -172,11 +172,4 @@ static void test_a_thread_that_ends_during_a_drain_loses_nothing(void)
 	cp_drain_all(runs, &modules);
 	CHECK_EQ(samples(), 1);
 	end();
-}
-
-int main(void)
-{
-	RUN(test_a_sample_in_a_module_that_came_after_the_list_was_read);
-	RUN(test_a_thread_that_ends_during_a_drain_loses_nothing);
-	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ELF reader: its results for good files, in memory, and for files made to mislead it. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ static struct fixture fixture;
 static uint8_t *bytes;
 static size_t size;
 
-static void test_file_and_bytes_read_the_same(void)
+TEST(test_file_and_bytes_read_the_same)
 {
 	struct cp_elf file, memory;
 	struct cp_elf_symtab a, b;
@@ -30,7 +31,7 @@ static void test_file_and_bytes_read_the_same(void)
 	CHECK_EQ(cp_elf_read(&file, 0, &a, 1), -EIO);
 }
 
-static void test_offsets_and_vaddrs_convert_back(void)
+TEST(test_offsets_and_vaddrs_convert_back)
 {
 	struct cp_elf e;
 	uint64_t vaddr = 0, off = 0;
@@ -48,7 +49,7 @@ static void test_offsets_and_vaddrs_convert_back(void)
 	CHECK_EQ(cp_elf_locate(&e, UINT64_MAX - 3, 8, &off), -ENOENT);
 }
 
-static void test_strings_end_at_their_table(void)
+TEST(test_strings_end_at_their_table)
 {
 	char to[8];
 	uint8_t copy[sizeof(Elf64_Ehdr) + 16] = { 0 };
@@ -69,7 +70,7 @@ static void test_strings_end_at_their_table(void)
 	CHECK_EQ(cp_elf_read_string(&e, UINT64_MAX, UINT64_MAX, to, sizeof(to)), -EIO);
 }
 
-static void test_build_id_of_file_and_image_agree(void)
+TEST(test_build_id_of_file_and_image_agree)
 {
 	uint8_t a[64], b[64];
 	int n = cp_buildid_of_file(fixture.path, a, sizeof(a));
@@ -83,7 +84,7 @@ static void test_build_id_of_file_and_image_agree(void)
 	CHECK_EQ(cp_buildid_of_image(16, 4096, b, sizeof(b)), -EFAULT);
 }
 
-static void test_dynamic_symbols_are_found_without_sections(void)
+TEST(test_dynamic_symbols_are_found_without_sections)
 {
 	struct cp_elf_symtab by_section, by_segment;
 	struct cp_elf file, image;
@@ -113,7 +114,7 @@ static int open_changed(size_t at, uint8_t value)
 	return r;
 }
 
-static void test_other_formats_are_refused(void)
+TEST(test_other_formats_are_refused)
 {
 	CHECK_EQ(open_changed(EI_CLASS, ELFCLASS32), -ENOEXEC);
 	CHECK_EQ(open_changed(EI_DATA, bytes[EI_DATA] == 1 ? 2 : 1), -ENOEXEC);
@@ -129,12 +130,7 @@ int main(void)
 		return 77;
 	}
 	bytes = fixture_read(fixture.path, &size);
-	RUN(test_file_and_bytes_read_the_same);
-	RUN(test_offsets_and_vaddrs_convert_back);
-	RUN(test_strings_end_at_their_table);
-	RUN(test_build_id_of_file_and_image_agree);
-	RUN(test_dynamic_symbols_are_found_without_sections);
-	RUN(test_other_formats_are_refused);
+	harness_all();
 	free(bytes);
 	fixture_remove(&fixture);
 	return harness_end();

@@ -84,7 +84,7 @@ static void end(void)
 	cp_vec_release(&names.functions);
 }
 
-static void test_a_mapping_has_functions_if_the_file_has_one(void)
+TEST(test_a_mapping_has_functions_if_the_file_has_one)
 {
 	struct pcheck_report r = { 0 };
 	struct memory_sink m = MEMORY_SINK;
@@ -102,10 +102,4 @@ static void test_a_mapping_has_functions_if_the_file_has_one(void)
 	pcheck_free(&p);
 	free(m.data);
 	end();
-}
-
-int main(void)
-{
-	RUN(test_a_mapping_has_functions_if_the_file_has_one);
-	return harness_end();
 }

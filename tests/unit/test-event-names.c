@@ -20,7 +20,7 @@ static void check(const char *text, const char *name, unsigned type, uint64_t co
 	CHECK(e.least > (type == PERF_TYPE_SOFTWARE ? 0 : 999) && e.least <= e.period);
 }
 
-static void test_names_are_perfs(void)
+TEST(test_names_are_perfs)
 {
 	check("page-faults", "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false);
 	check("faults", "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false);
@@ -29,7 +29,7 @@ static void test_names_are_perfs(void)
 	      true);
 }
 
-static void test_caches_have_operations_and_misses(void)
+TEST(test_caches_have_operations_and_misses)
 {
 	check("LLC-loads", "LLC-loads", PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_LL, false);
 	check("dTLB-store-misses:u", "dTLB-store-misses", PERF_TYPE_HW_CACHE,
@@ -44,12 +44,12 @@ static void test_caches_have_operations_and_misses(void)
 	      false);
 }
 
-static void test_a_processors_number_is_hexadecimal(void)
+TEST(test_a_processors_number_is_hexadecimal)
 {
 	check("r01c2", "r01c2", PERF_TYPE_RAW, 0x1c2, false);
 }
 
-static void test_other_texts_are_no_event(void)
+TEST(test_other_texts_are_no_event)
 {
 	static const char *const bad[] = { "",
 					   "page-fault",
@@ -71,13 +71,4 @@ static void test_other_texts_are_no_event(void)
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		CHECK(!cp_event_names_is_good(bad[i]));
-}
-
-int main(void)
-{
-	RUN(test_names_are_perfs);
-	RUN(test_caches_have_operations_and_misses);
-	RUN(test_a_processors_number_is_hexadecimal);
-	RUN(test_other_texts_are_no_event);
-	return harness_end();
 }

@@ -17,7 +17,7 @@
 #define EXPECT CHECK
 #include "deny.h"
 
-static void kinds_are_known(void)
+TEST(kinds_are_known)
 {
 	struct cp_filestat s = { 0 };
 	int null = open("/dev/null", O_RDONLY), file = open("/proc/self/exe", O_RDONLY), ends[2];
@@ -90,20 +90,12 @@ static void in_sandbox(bool refuse_flag, void (*checks)(void))
 	CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
-static void kinds_are_known_without_statx(void)
+TEST(kinds_are_known_without_statx)
 {
 	in_sandbox(false, kinds_are_known);
 }
 
-static void kinds_are_known_on_a_kernel_without_statx(void)
+TEST(kinds_are_known_on_a_kernel_without_statx)
 {
 	in_sandbox(true, kinds_are_known_if_a_server_may_be_asked);
-}
-
-int main(void)
-{
-	RUN(kinds_are_known);
-	RUN(kinds_are_known_without_statx);
-	RUN(kinds_are_known_on_a_kernel_without_statx);
-	return harness_end();
 }

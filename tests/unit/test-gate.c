@@ -10,7 +10,7 @@
 #include "base/atomic.h"
 #include "sample/sample.h"
 
-static void test_gate_open_is_stable_and_closed_is_not(void)
+TEST(test_gate_open_is_stable_and_closed_is_not)
 {
 	bool stable = false;
 	unsigned phase = cp_gate_enter(&stable);
@@ -31,7 +31,7 @@ static void test_gate_open_is_stable_and_closed_is_not(void)
 
 /* A destructor that dlclose runs may fork: the child's dlclose goes on, and opens the gate at its
  * end. */
-static void test_gate_of_a_fork_stays_closed_by_the_caller_alone(void)
+TEST(test_gate_of_a_fork_stays_closed_by_the_caller_alone)
 {
 	cp_gate_close();
 	cp_gate_close(); /* another thread's, which the child doesn't have */
@@ -68,7 +68,7 @@ static void *capture_for_long(void *arg)
 
 /* A real-time thread that waits yields only to threads of its priority: no other thread would run
  * on the same processor. */
-static void test_gate_wait_lets_others_run(void)
+TEST(test_gate_wait_lets_others_run)
 {
 	const struct sched_param first = { .sched_priority = 1 }, ordinary = { 0 };
 	cpu_set_t before, one;
@@ -138,7 +138,7 @@ static void *close_often(void *arg)
 	return arg;
 }
 
-static void test_gate_no_capture_sees_a_module_that_is_gone(void)
+TEST(test_gate_no_capture_sees_a_module_that_is_gone)
 {
 	pthread_t t[2], closer;
 
@@ -161,7 +161,7 @@ static void *wait_often(void *arg)
 }
 
 /* However many wait, each ends, also while captures follow each other without a gap. */
-static void test_gate_waiters_do_not_starve(void)
+TEST(test_gate_waiters_do_not_starve)
 {
 	pthread_t captor, t[2];
 
@@ -175,7 +175,7 @@ static void test_gate_waiters_do_not_starve(void)
 	pthread_join(captor, NULL);
 }
 
-static void test_gate_fork_child_forgets_who_was_in_flight(void)
+TEST(test_gate_fork_child_forgets_who_was_in_flight)
 {
 	bool stable = false;
 
@@ -185,15 +185,4 @@ static void test_gate_fork_child_forgets_who_was_in_flight(void)
 	cp_gate_open();
 	cp_gate_leave(cp_gate_enter(&stable));
 	CHECK(stable);
-}
-
-int main(void)
-{
-	RUN(test_gate_open_is_stable_and_closed_is_not);
-	RUN(test_gate_of_a_fork_stays_closed_by_the_caller_alone);
-	RUN(test_gate_wait_lets_others_run);
-	RUN(test_gate_no_capture_sees_a_module_that_is_gone);
-	RUN(test_gate_waiters_do_not_starve);
-	RUN(test_gate_fork_child_forgets_who_was_in_flight);
-	return harness_end();
 }

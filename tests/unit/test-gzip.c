@@ -111,7 +111,7 @@ static int compress_small(void)
 	return result;
 }
 
-static void test_without_zlib_the_small_gzip_compresses(void)
+TEST(test_without_zlib_the_small_gzip_compresses)
 {
 	CHECK_EQ(compress_small(), 0);
 	check_bytes_come_back(7);
@@ -125,7 +125,7 @@ static int load_after_host(void)
 	return cp_sink_gzip_load() == -ENOENT && !host_calls ? compress_small() : 3;
 }
 
-static void test_zlib_bound_to_the_host_is_not_used(void)
+TEST(test_zlib_bound_to_the_host_is_not_used)
 {
 	int status, pid;
 
@@ -139,14 +139,14 @@ static void test_zlib_bound_to_the_host_is_not_used(void)
 	CHECK_EQ(status, 0);
 }
 
-static void test_zlib_is_found_beside_the_hosts(void)
+TEST(test_zlib_is_found_beside_the_hosts)
 {
 	loaded = cp_sink_gzip_load();
 	CHECK_EQ(loaded, sanitized() ? -ENOENT : 0);
 	CHECK_EQ(host_calls, 0);
 }
 
-static void test_bytes_come_back(void)
+TEST(test_bytes_come_back)
 {
 	if (loaded)
 		SKIP("no zlib of its own beside a sanitizer's");
@@ -154,7 +154,7 @@ static void test_bytes_come_back(void)
 	CHECK_EQ(host_calls, 0);
 }
 
-static void test_first_error_of_the_next_sink_is_kept(void)
+TEST(test_first_error_of_the_next_sink_is_kept)
 {
 	struct memory_sink m = MEMORY_SINK;
 	unsigned char *data = make_data(200000);
@@ -169,14 +169,4 @@ static void test_first_error_of_the_next_sink_is_kept(void)
 	CHECK_EQ(m.size, 0);
 	CHECK(!g.state);
 	free(data);
-}
-
-int main(void)
-{
-	RUN(test_without_zlib_the_small_gzip_compresses);
-	RUN(test_zlib_bound_to_the_host_is_not_used);
-	RUN(test_zlib_is_found_beside_the_hosts);
-	RUN(test_bytes_come_back);
-	RUN(test_first_error_of_the_next_sink_is_kept);
-	return harness_end();
 }

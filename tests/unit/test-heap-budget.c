@@ -27,7 +27,7 @@ static void tick(uint64_t rate)
 	interval = cp_heap_budget_tick(interval, samples, now_ns);
 }
 
-static void test_a_fast_program_has_larger_intervals_at_once(void)
+TEST(test_a_fast_program_has_larger_intervals_at_once)
 {
 	begin(100, 512 * K);
 	tick(UINT64_C(8) << 30); /* 16384 samples a second */
@@ -36,7 +36,7 @@ static void test_a_fast_program_has_larger_intervals_at_once(void)
 	CHECK_EQ(cp_heap_budget.largest, interval);
 }
 
-static void test_a_slow_program_has_smaller_ones_in_steps(void)
+TEST(test_a_slow_program_has_smaller_ones_in_steps)
 {
 	begin(1000, 512 * K);
 	for (int i = 0; i < 3; i++) {
@@ -51,7 +51,7 @@ static void test_a_slow_program_has_smaller_ones_in_steps(void)
 	CHECK_EQ(cp_heap_budget.smallest, 64 * K);
 }
 
-static void test_a_steady_program_keeps_its_interval(void)
+TEST(test_a_steady_program_keeps_its_interval)
 {
 	begin(100, 512 * K);
 	for (int i = 0; i < 40; i++)
@@ -60,7 +60,7 @@ static void test_a_steady_program_keeps_its_interval(void)
 	CHECK(interval >= 4 * K * K && interval <= 8 * K * K);
 }
 
-static void test_a_childs_count_begins_anew(void)
+TEST(test_a_childs_count_begins_anew)
 {
 	begin(100, 512 * K);
 	samples = 0;
@@ -70,7 +70,7 @@ static void test_a_childs_count_begins_anew(void)
 	CHECK(interval > 512 * K);
 }
 
-static void test_without_a_budget_no_look_is_due(void)
+TEST(test_without_a_budget_no_look_is_due)
 {
 	begin(0, 512 * K);
 	CHECK_EQ(cp_heap_budget.due_ns, UINT64_MAX);
@@ -103,7 +103,7 @@ static bool is_about(uint64_t n, uint64_t wanted)
 	return n >= wanted - wanted / 100 && n <= wanted + wanted / 100;
 }
 
-static void test_a_share_of_the_cpu_time_pays_for_samples(void)
+TEST(test_a_share_of_the_cpu_time_pays_for_samples)
 {
 	begin_share(1, 512 * K);
 	/* The first samples take long, which says nothing: 2 us each, so 5,000 of 16,384. */
@@ -121,7 +121,7 @@ static void test_a_share_of_the_cpu_time_pays_for_samples(void)
 	CHECK_EQ(interval, 8192 * K);
 }
 
-static void test_an_idle_program_pays_for_no_sample(void)
+TEST(test_an_idle_program_pays_for_no_sample)
 {
 	begin_share(1, 512 * K);
 	for (int i = 0; i < 8; i++)
@@ -130,7 +130,7 @@ static void test_an_idle_program_pays_for_no_sample(void)
 	CHECK(interval <= 512 * K);
 }
 
-static void test_a_running_budget_becomes_another_one(void)
+TEST(test_a_running_budget_becomes_another_one)
 {
 	begin(100, 512 * K);
 	tick(UINT64_C(8) << 30);
@@ -145,17 +145,4 @@ static void test_a_running_budget_becomes_another_one(void)
 	CHECK_EQ(cp_heap_budget.budget, 70);
 	cp_heap_budget_set(0, samples, now_ns);
 	CHECK_EQ(cp_heap_budget.due_ns, UINT64_MAX);
-}
-
-int main(void)
-{
-	RUN(test_a_fast_program_has_larger_intervals_at_once);
-	RUN(test_a_slow_program_has_smaller_ones_in_steps);
-	RUN(test_a_steady_program_keeps_its_interval);
-	RUN(test_a_childs_count_begins_anew);
-	RUN(test_without_a_budget_no_look_is_due);
-	RUN(test_a_share_of_the_cpu_time_pays_for_samples);
-	RUN(test_an_idle_program_pays_for_no_sample);
-	RUN(test_a_running_budget_becomes_another_one);
-	return harness_end();
 }

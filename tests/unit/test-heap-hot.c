@@ -28,12 +28,12 @@ static unsigned looked_at(uint64_t from, uint64_t step)
 	return n;
 }
 
-static void test_everything_is_looked_at_while_nothing_is_known(void)
+TEST(test_everything_is_looked_at_while_nothing_is_known)
 {
 	CHECK_EQ(looked_at(BASE, 16), MANY);
 }
 
-static void test_nothing_is_looked_at_without_samples(void)
+TEST(test_nothing_is_looked_at_without_samples)
 {
 	cp_heap_hot_look(CP_HEAP_LOOK_NONE);
 	CHECK_EQ(looked_at(BASE, 16), 0);
@@ -41,7 +41,7 @@ static void test_nothing_is_looked_at_without_samples(void)
 	CHECK_EQ(looked_at(BASE, 16), 0);
 }
 
-static void test_a_block_is_looked_at_before_the_first_run(void)
+TEST(test_a_block_is_looked_at_before_the_first_run)
 {
 	cp_heap_hot_look(CP_HEAP_LOOK_NONE);
 	cp_heap_hot_filter_add(BASE);
@@ -52,7 +52,7 @@ static void test_a_block_is_looked_at_before_the_first_run(void)
 	CHECK(!looks(BASE));
 }
 
-static void test_sampled_blocks_are_looked_at_while_they_live(void)
+TEST(test_sampled_blocks_are_looked_at_while_they_live)
 {
 	cp_heap_hot_look(CP_HEAP_LOOK_FILTER);
 	for (unsigned i = 0; i < MANY; i++)
@@ -65,7 +65,7 @@ static void test_sampled_blocks_are_looked_at_while_they_live(void)
 	CHECK_EQ(looked_at(BASE, STEP), 0);
 }
 
-static void test_exact_mode_looks_at_everything(void)
+TEST(test_exact_mode_looks_at_everything)
 {
 	cp_heap_hot_filter_add(BASE);
 	cp_heap_hot_look(CP_HEAP_LOOK_ALL);
@@ -79,7 +79,7 @@ static void test_exact_mode_looks_at_everything(void)
 }
 
 /* Else each later free would look it up in vain. */
-static void test_a_sample_without_memory_leaves_nothing_in_the_filter(void)
+TEST(test_a_sample_without_memory_leaves_nothing_in_the_filter)
 {
 	const struct cp_heap_sample s = { .interval = CP_HEAP_FILTER_INTERVAL, .size = 5000 };
 	struct rlimit before, none;
@@ -93,23 +93,11 @@ static void test_a_sample_without_memory_leaves_nothing_in_the_filter(void)
 	CHECK_EQ(looked_at(BASE, STEP), 0);
 }
 
-static void test_a_full_cell_stays_full(void)
+TEST(test_a_full_cell_stays_full)
 {
 	for (unsigned i = 0; i < 300; i++)
 		cp_heap_hot_filter_add(BASE);
 	for (unsigned i = 0; i < 300; i++)
 		cp_heap_hot_filter_remove(BASE);
 	CHECK(looks(BASE));
-}
-
-int main(void)
-{
-	RUN(test_everything_is_looked_at_while_nothing_is_known);
-	RUN(test_nothing_is_looked_at_without_samples);
-	RUN(test_a_block_is_looked_at_before_the_first_run);
-	RUN(test_sampled_blocks_are_looked_at_while_they_live);
-	RUN(test_exact_mode_looks_at_everything);
-	RUN(test_a_sample_without_memory_leaves_nothing_in_the_filter);
-	RUN(test_a_full_cell_stays_full);
-	return harness_end();
 }

@@ -85,7 +85,7 @@ static int run_short_of_memory(void)
 	return run.aggregate.stacks.count == rows + 1 ? 0 : 3;
 }
 
-static void test_a_row_that_has_no_values_does_not_stay(void)
+TEST(test_a_row_that_has_no_values_does_not_stay)
 {
 	int status, pid = fork();
 
@@ -126,7 +126,7 @@ static void settle(void)
 }
 
 /* A sampled block of this size stands for 1.357. */
-static void test_fractions_of_objects_are_carried_over_rows(void)
+TEST(test_fractions_of_objects_are_carried_over_rows)
 {
 	uint64_t objects, bytes, size;
 
@@ -155,7 +155,7 @@ static void test_fractions_of_objects_are_carried_over_rows(void)
 
 /* Or a window, which is the difference of two settled sums, would have rows below 0, or objects of
  * a stack that allocated nothing. */
-static void test_a_sum_never_gets_less(void)
+TEST(test_a_sum_never_gets_less)
 {
 	uint64_t before[STACKS], exact[STACKS], objects, bytes, start = sum(0);
 	unsigned rows = (unsigned)run.aggregate.stacks.count;
@@ -180,12 +180,4 @@ static void test_a_sum_never_gets_less(void)
 	}
 	CHECK(sum(0) > start);
 	CHECK_EQ(sum(0), cp_heap_rows_whole(cp_heap_rows_sums(&run)->allocated.objects));
-}
-
-int main(void)
-{
-	RUN(test_a_row_that_has_no_values_does_not_stay);
-	RUN(test_fractions_of_objects_are_carried_over_rows);
-	RUN(test_a_sum_never_gets_less);
-	return harness_end();
 }

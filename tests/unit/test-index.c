@@ -20,7 +20,7 @@ static uint32_t find(const struct cp_index *ix, uint32_t hash, uint64_t key)
 	return cp_index_find(ix, hash, same, &key, items);
 }
 
-static void test_index_finds_what_was_added_while_it_grows(void)
+TEST(test_index_finds_what_was_added_while_it_grows)
 {
 	struct cp_index ix = { 0 };
 	uint32_t wrong = 0;
@@ -42,7 +42,7 @@ static void test_index_finds_what_was_added_while_it_grows(void)
 }
 
 /* Slots are compared by key: one hash for all, and one at the table's end. */
-static void test_index_tells_items_of_one_hash_apart(void)
+TEST(test_index_tells_items_of_one_hash_apart)
 {
 	struct cp_index ix = { 0 };
 
@@ -57,7 +57,7 @@ static void test_index_tells_items_of_one_hash_apart(void)
 	cp_index_release(&ix);
 }
 
-static void test_index_hash_depends_on_every_byte_and_the_length(void)
+TEST(test_index_hash_depends_on_every_byte_and_the_length)
 {
 	uint8_t data[24] = { 0 };
 
@@ -71,12 +71,4 @@ static void test_index_hash_depends_on_every_byte_and_the_length(void)
 			data[i] = 0;
 		}
 	}
-}
-
-int main(void)
-{
-	RUN(test_index_finds_what_was_added_while_it_grows);
-	RUN(test_index_tells_items_of_one_hash_apart);
-	RUN(test_index_hash_depends_on_every_byte_and_the_length);
-	return harness_end();
 }

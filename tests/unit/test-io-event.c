@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Input and output in a handler: no handler runs between the parts of a call's record. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <signal.h>
@@ -85,12 +86,12 @@ static void check(bool *raises)
 	CHECK_EQ(records, 2);
 }
 
-static void test_no_handler_runs_while_a_call_is_drawn(void)
+TEST(test_no_handler_runs_while_a_call_is_drawn)
 {
 	check(&raises_in_draw);
 }
 
-static void test_no_handler_runs_while_a_call_is_recorded(void)
+TEST(test_no_handler_runs_while_a_call_is_recorded)
 {
 	check(&raises_in_record);
 }
@@ -106,7 +107,6 @@ int main(void)
 	cp_io_state.by_clock = true;
 	cp_io_state.rates = (struct cp_io_rates){ .second = 1000000000, .budget = 1000000 };
 	cp_io_active = CP_IO_ON;
-	RUN(test_no_handler_runs_while_a_call_is_drawn);
-	RUN(test_no_handler_runs_while_a_call_is_recorded);
+	harness_all();
 	return harness_end();
 }

@@ -141,17 +141,17 @@ static const struct place mixed[PLACES] = {
 	{ { { 700, 16 }, { 50000, 1000000 }, { 900000, 0 }, { 1, 0 } }, 4, 200 },
 };
 
-static void test_sums_are_unbiased(void)
+TEST(test_sums_are_unbiased)
 {
 	check_unbiased(mixed, 20000, 200, 0, 1);
 }
 
-static void test_sums_are_unbiased_where_points_are_left_out(void)
+TEST(test_sums_are_unbiased_where_points_are_left_out)
 {
 	check_unbiased(mixed, 20000, 200, 0, 0.2);
 }
 
-static void test_sums_are_unbiased_where_bytes_decide(void)
+TEST(test_sums_are_unbiased_where_bytes_decide)
 {
 	/* Nearly all of the measure is bytes, at a rate far above the budget. */
 	static const struct place copies[PLACES] = {
@@ -164,7 +164,7 @@ static void test_sums_are_unbiased_where_bytes_decide(void)
 	check_unbiased(copies, 50000, 100, 100, 1);
 }
 
-static void test_the_first_calls_are_recorded_as_they_are(void)
+TEST(test_the_first_calls_are_recorded_as_they_are)
 {
 	struct sums truth = { { { 0 } }, 0 }, guess = { { { 0 } }, 0 };
 
@@ -175,7 +175,7 @@ static void test_the_first_calls_are_recorded_as_they_are(void)
 			CHECK(truth.of[p][u] == guess.of[p][u]);
 }
 
-static void test_errors_are_seen_among_many_calls(void)
+TEST(test_errors_are_seen_among_many_calls)
 {
 	struct cell c;
 	double errors = 0, weight;
@@ -190,7 +190,7 @@ static void test_errors_are_seen_among_many_calls(void)
 }
 
 /* Ten seconds of copies at 10 GB/s; then ten of a call now and then. */
-static void test_a_long_run_keeps_to_the_budget(void)
+TEST(test_a_long_run_keeps_to_the_budget)
 {
 	struct cell c;
 	unsigned records[2][10] = { { 0 } };
@@ -208,7 +208,7 @@ static void test_a_long_run_keeps_to_the_budget(void)
 	}
 }
 
-static void test_sums_of_any_size_can_be_drawn(void)
+TEST(test_sums_of_any_size_can_be_drawn)
 {
 	struct cell c;
 
@@ -222,7 +222,7 @@ static void test_sums_of_any_size_can_be_drawn(void)
 
 /* Ten thousand threads with a hundred calls each: the collector looks after each hundred of them.
  */
-static void test_short_threads_have_few_calls_recorded(void)
+TEST(test_short_threads_have_few_calls_recorded)
 {
 	uint64_t recent[CP_IO_SUMS] = { 0 }, now = SECOND;
 	unsigned records = 0;
@@ -244,17 +244,4 @@ static void test_short_threads_have_few_calls_recorded(void)
 	CHECK(records >= 10000);
 	CHECK(records <= 35000);
 	CHECK(fabs(sum / 1000000 - 1) < 0.05);
-}
-
-int main(void)
-{
-	RUN(test_sums_are_unbiased);
-	RUN(test_sums_are_unbiased_where_points_are_left_out);
-	RUN(test_sums_are_unbiased_where_bytes_decide);
-	RUN(test_the_first_calls_are_recorded_as_they_are);
-	RUN(test_errors_are_seen_among_many_calls);
-	RUN(test_a_long_run_keeps_to_the_budget);
-	RUN(test_sums_of_any_size_can_be_drawn);
-	RUN(test_short_threads_have_few_calls_recorded);
-	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of kernel code. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static int look(const char *text, struct cp_symbol_query *q, size_t n)
 	return err;
 }
 
-static void test_a_symbol_reaches_to_the_next(void)
+TEST(test_a_symbol_reaches_to_the_next)
 {
 	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000050 },
 				       { .offset = 0xffffffff81000010 },
@@ -40,7 +41,7 @@ static void test_a_symbol_reaches_to_the_next(void)
 	CHECK_EQ(q[3].start, 0xffffffff81000020);
 }
 
-static void test_data_names_no_code(void)
+TEST(test_data_names_no_code)
 {
 	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000018 },
 				       { .offset = 0xffffffff81000028 } };
@@ -50,7 +51,7 @@ static void test_data_names_no_code(void)
 	CHECK(!q[1].name);
 }
 
-static void test_of_several_names_the_first_is_taken(void)
+TEST(test_of_several_names_the_first_is_taken)
 {
 	struct cp_symbol_query q = { .offset = 0xffffffff81000018 };
 
@@ -58,7 +59,7 @@ static void test_of_several_names_the_first_is_taken(void)
 	CHECK_STR(q.name, "one");
 }
 
-static void test_modules_in_any_order(void)
+TEST(test_modules_in_any_order)
 {
 	struct cp_symbol_query q[] = { { .offset = 0xffffffffc0000108 },
 				       { .offset = 0xffffffffc0000208 },
@@ -73,7 +74,7 @@ static void test_modules_in_any_order(void)
 	CHECK(!q[2].name);
 }
 
-static void test_reading_ends_when_all_are_named(void)
+TEST(test_reading_ends_when_all_are_named)
 {
 	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000018 },
 				       { .offset = 0xffffffff80000008 } };
@@ -91,7 +92,7 @@ static void test_reading_ends_when_all_are_named(void)
 	CHECK_STR(q[1].name, "core");
 }
 
-static void test_hidden_addresses_name_nothing(void)
+TEST(test_hidden_addresses_name_nothing)
 {
 	struct cp_symbol_query q[] = { { .offset = 0xffffffff81000018 }, { .offset = 0x10 } };
 
@@ -100,7 +101,7 @@ static void test_hidden_addresses_name_nothing(void)
 	CHECK(!q[1].name);
 }
 
-static void test_odd_lines_are_passed_over(void)
+TEST(test_odd_lines_are_passed_over)
 {
 	struct cp_symbol_query q = { .offset = 0xffffffff81000018 };
 
@@ -112,7 +113,7 @@ static void test_odd_lines_are_passed_over(void)
 	CHECK(!q.name);
 }
 
-static void test_a_long_file_is_read_in_pieces(void)
+TEST(test_a_long_file_is_read_in_pieces)
 {
 	enum { LINES = 20000 };
 	char *text = malloc(LINES * 40), *p = text;
@@ -131,14 +132,7 @@ static void test_a_long_file_is_read_in_pieces(void)
 
 int main(void)
 {
-	RUN(test_a_symbol_reaches_to_the_next);
-	RUN(test_data_names_no_code);
-	RUN(test_of_several_names_the_first_is_taken);
-	RUN(test_modules_in_any_order);
-	RUN(test_reading_ends_when_all_are_named);
-	RUN(test_hidden_addresses_name_nothing);
-	RUN(test_odd_lines_are_passed_over);
-	RUN(test_a_long_file_is_read_in_pieces);
+	harness_all();
 	cp_arena_release(&names);
 	return harness_end();
 }

@@ -36,7 +36,7 @@ static const char *shown(uint32_t number)
 	return text;
 }
 
-static void test_a_set_is_the_same_in_any_order(void)
+TEST(test_a_set_is_the_same_in_any_order)
 {
 	struct cp_labels *a = cp_labels_new(), *b = cp_labels_new();
 
@@ -60,7 +60,7 @@ static void test_a_set_is_the_same_in_any_order(void)
 	cp_labels_free(NULL);
 }
 
-static void test_labels_are_bounded(void)
+TEST(test_labels_are_bounded)
 {
 	struct cp_labels *l = cp_labels_new();
 	char key[8];
@@ -74,7 +74,7 @@ static void test_labels_are_bounded(void)
 	cp_labels_free(l);
 }
 
-static void test_a_label_amid_a_change_is_not_there(void)
+TEST(test_a_label_amid_a_change_is_not_there)
 {
 	struct cp_labels *l = cp_labels_new();
 
@@ -91,7 +91,7 @@ static void test_a_label_amid_a_change_is_not_there(void)
 	cp_labels_free(l);
 }
 
-static void test_public_calls(void)
+TEST(test_public_calls)
 {
 	char value[128], key64[65], long_value[300];
 
@@ -135,7 +135,7 @@ static void look(int sig)
 		wrong++;
 }
 
-static void test_a_handler_sees_whole_labels(void)
+TEST(test_a_handler_sees_whole_labels)
 {
 	struct itimerval every = { { 0, 200 }, { 0, 200 } }, off = { { 0, 0 }, { 0, 0 } };
 
@@ -165,7 +165,7 @@ static void *change(void *arg)
 	return NULL;
 }
 
-static void test_another_thread_sees_whole_labels(void)
+TEST(test_another_thread_sees_whole_labels)
 {
 	struct cp_labels *l = cp_labels_new();
 	unsigned whole = 0, torn = 0;
@@ -199,7 +199,7 @@ static uint64_t my_tls(void)
 	return (uint64_t)(uintptr_t)cp_thread_pointer();
 }
 
-static void test_a_published_trace_is_read_and_checked(void)
+TEST(test_a_published_trace_is_read_and_checked)
 {
 	struct published p = { .ids = { .trace = { 1 }, .span = { 2 } }, .valid = 1 };
 	struct cp_trace_ids ids;
@@ -223,7 +223,7 @@ static void test_a_published_trace_is_read_and_checked(void)
 
 #define TRACED "span_id=0200000000000000 trace_id=01000000000000000000000000000000"
 
-static void test_a_trace_is_two_labels(void)
+TEST(test_a_trace_is_two_labels)
 {
 	struct cp_trace_ids ids = { .trace = { 1 }, .span = { 2 } };
 	struct cp_labels *l = cp_labels_new();
@@ -239,7 +239,7 @@ static void test_a_trace_is_two_labels(void)
 	cp_labels_free(l);
 }
 
-static void test_traces_leave_room_for_other_sets(void)
+TEST(test_traces_leave_room_for_other_sets)
 {
 	struct cp_trace_ids ids = { .trace = { 1 } };
 	unsigned kept = 0;
@@ -271,7 +271,7 @@ static void *add_many(void *arg)
 	return NULL;
 }
 
-static void test_sets_are_added_by_many_threads_and_bounded(void)
+TEST(test_sets_are_added_by_many_threads_and_bounded)
 {
 	uint32_t failed = 0, number;
 	pthread_t t[4];
@@ -295,19 +295,4 @@ static void test_sets_are_added_by_many_threads_and_bounded(void)
 				 "77",
 				 5);
 	CHECK_STR(shown(number), "k=77");
-}
-
-int main(void)
-{
-	RUN(test_a_set_is_the_same_in_any_order);
-	RUN(test_labels_are_bounded);
-	RUN(test_a_label_amid_a_change_is_not_there);
-	RUN(test_public_calls);
-	RUN(test_a_handler_sees_whole_labels);
-	RUN(test_another_thread_sees_whole_labels);
-	RUN(test_a_published_trace_is_read_and_checked);
-	RUN(test_a_trace_is_two_labels);
-	RUN(test_traces_leave_room_for_other_sets);
-	RUN(test_sets_are_added_by_many_threads_and_bounded);
-	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of live blocks, alone and with many threads. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@ static bool put(uint64_t address, uint64_t size, uint32_t id, struct cp_live_blo
 	return cp_live_insert(address, &(struct cp_live_block){ .size = size, .id = id }, old);
 }
 
-static void test_live_gives_back_what_was_put(void)
+TEST(test_live_gives_back_what_was_put)
 {
 	struct cp_live_block b = { 0 }, old;
 
@@ -31,7 +32,7 @@ static void test_live_gives_back_what_was_put(void)
 }
 
 /* An empty slot holds 0, and what was in it before. */
-static void test_live_never_has_null(void)
+TEST(test_live_never_has_null)
 {
 	struct cp_live_block b, old;
 	uint64_t bad = 0;
@@ -44,7 +45,7 @@ static void test_live_never_has_null(void)
 }
 
 /* Births are kept when asked for, and an old one is never that of a later block. */
-static void test_live_keeps_births(void)
+TEST(test_live_keeps_births)
 {
 	struct cp_live_block b = { .size = 40, .id = 3, .born = 1234 }, out = { 0 }, old;
 	uint64_t word = 0, bad = 0;
@@ -72,7 +73,7 @@ static void test_live_keeps_births(void)
 	CHECK_EQ(cp_live_id(word), 3);
 }
 
-static void test_live_limits_fit(void)
+TEST(test_live_limits_fit)
 {
 	struct cp_live_block b, old;
 
@@ -84,7 +85,7 @@ static void test_live_limits_fit(void)
 	CHECK(!cp_live_remove(BASE, &b));
 }
 
-static void test_live_tells_an_unseen_free(void)
+TEST(test_live_tells_an_unseen_free)
 {
 	struct cp_live_block b, old;
 
@@ -103,7 +104,7 @@ static void count(uint64_t address, const struct cp_live_block *b, void *arg)
 	*(uint64_t *)arg += b->size;
 }
 
-static void test_live_grows_and_keeps_everything(void)
+TEST(test_live_grows_and_keeps_everything)
 {
 	struct cp_live_block b, old;
 	uint64_t sum = 0, bad = 0;
@@ -123,7 +124,7 @@ static void test_live_grows_and_keeps_everything(void)
 
 /* More blocks than their buckets have slots, coming and going: a block that lies elsewhere is
  * found, and a removed one isn't. */
-static void test_live_finds_what_lies_elsewhere(void)
+TEST(test_live_finds_what_lies_elsewhere)
 {
 	static uint8_t there[MANY / 4];
 	uint64_t x = 7, bad = 0, left = 0;
@@ -149,7 +150,7 @@ static void test_live_finds_what_lies_elsewhere(void)
 }
 
 /* Slots that were given up are used again. */
-static void test_live_does_not_grow_without_need(void)
+TEST(test_live_does_not_grow_without_need)
 {
 	uint64_t before = cp_live_mapped(), bad = 0;
 	struct cp_live_block b, old;
@@ -196,7 +197,7 @@ static void *churn(void *arg)
 	return (void *)bad;
 }
 
-static void test_live_threads_free_each_others_blocks(void)
+TEST(test_live_threads_free_each_others_blocks)
 {
 	struct cp_live_block b;
 	pthread_t t[THREADS];
@@ -220,14 +221,6 @@ static void test_live_threads_free_each_others_blocks(void)
 int main(void)
 {
 	cp_live_configure(1 << 10);
-	RUN(test_live_gives_back_what_was_put);
-	RUN(test_live_never_has_null);
-	RUN(test_live_keeps_births);
-	RUN(test_live_limits_fit);
-	RUN(test_live_tells_an_unseen_free);
-	RUN(test_live_grows_and_keeps_everything);
-	RUN(test_live_finds_what_lies_elsewhere);
-	RUN(test_live_does_not_grow_without_need);
-	RUN(test_live_threads_free_each_others_blocks);
+	harness_all();
 	return harness_end();
 }

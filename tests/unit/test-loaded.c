@@ -24,7 +24,7 @@ static void *of_libc(const char *name)
 	return libc ? dlsym(libc, name) : NULL;
 }
 
-static void test_functions_are_those_that_dlsym_finds(void)
+TEST(test_functions_are_those_that_dlsym_finds)
 {
 	static const char *const names[] = { "malloc",	 "free",      "posix_memalign", "sigaction",
 					     "execve",	 "raise",     "prctl",		"mmap",
@@ -40,7 +40,7 @@ static void test_functions_are_those_that_dlsym_finds(void)
 	}
 }
 
-static void test_versions_are_the_newest_and_the_oldest(void)
+TEST(test_versions_are_the_newest_and_the_oldest)
 {
 #if defined(__x86_64__) && defined(__GLIBC__) && !SANITIZED
 	struct cp_loaded_name n[2] = { { .name = "fmemopen" },
@@ -61,7 +61,7 @@ static void test_versions_are_the_newest_and_the_oldest(void)
 static __thread int own_variable = 5;
 __attribute__((visibility("default"))) __thread int test_loaded_variable = 7;
 
-static void test_thread_local_variable_is_the_callers(void)
+TEST(test_thread_local_variable_is_the_callers)
 {
 	int *found = cp_loaded_first("test_loaded_variable");
 
@@ -70,14 +70,14 @@ static void test_thread_local_variable_is_the_callers(void)
 	CHECK(own_variable == 5);
 }
 
-static void test_own_functions_are_not_the_next(void)
+TEST(test_own_functions_are_not_the_next)
 {
 	CHECK(!cp_loaded_next_one("cp_loaded_next_one"));
 	CHECK(cp_loaded_is_own((const void *)(uintptr_t)&cp_loaded_first));
 	CHECK(!cp_loaded_is_own(of_libc("malloc")));
 }
 
-static void test_each_name_of_a_call_has_its_answer(void)
+TEST(test_each_name_of_a_call_has_its_answer)
 {
 	struct cp_loaded_name n[3] = { { .name = "malloc" },
 				       { .name = "dallocx" },
@@ -89,7 +89,7 @@ static void test_each_name_of_a_call_has_its_answer(void)
 	CHECK(n[2].next == dlsym(RTLD_NEXT, "free"));
 }
 
-static void test_object_is_found_by_its_file(void)
+TEST(test_object_is_found_by_its_file)
 {
 	struct cp_loaded_object o = { 0 }, other = { 0 };
 	void *f = of_libc("malloc");
@@ -101,7 +101,7 @@ static void test_object_is_found_by_its_file(void)
 	CHECK(!cp_loaded_named("libc.so", &o));
 }
 
-static void test_object_of_an_address_is_dladdrs(void)
+TEST(test_object_of_an_address_is_dladdrs)
 {
 	void *f = dlsym(RTLD_NEXT, "malloc");
 	struct cp_loaded_object o = { 0 };
@@ -113,16 +113,4 @@ static void test_object_of_an_address_is_dladdrs(void)
 	CHECK((uintptr_t)f > o.low && (uintptr_t)f < o.high);
 	CHECK(cp_loaded_at(&test_each_name_of_a_call_has_its_answer, &o) && !*o.name);
 	CHECK(!cp_loaded_at(&o, &o));
-}
-
-int main(void)
-{
-	RUN(test_functions_are_those_that_dlsym_finds);
-	RUN(test_versions_are_the_newest_and_the_oldest);
-	RUN(test_thread_local_variable_is_the_callers);
-	RUN(test_own_functions_are_not_the_next);
-	RUN(test_each_name_of_a_call_has_its_answer);
-	RUN(test_object_is_found_by_its_file);
-	RUN(test_object_of_an_address_is_dladdrs);
-	return harness_end();
 }

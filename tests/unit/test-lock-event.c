@@ -55,7 +55,7 @@ static struct told take(struct cp_thread *t, enum cprof_mode mode)
 }
 
 /* By a thread that has a record, by one that waits by a futex, and by one that has ended. */
-static void test_short_waits_are_all_counted(void)
+TEST(test_short_waits_are_all_counted)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_sum before = cp_lock_event_counted(CP_LOCK_SHORT), after;
@@ -80,7 +80,7 @@ static void test_short_waits_are_all_counted(void)
 }
 
 /* Also those that are not sampled. */
-static void test_waits_are_counted_by_kind(void)
+TEST(test_waits_are_counted_by_kind)
 {
 	struct cp_thread *t = begin();
 	const struct cp_lock_stratum *kinds = cp_lock_part_of(t)->kinds;
@@ -101,7 +101,7 @@ static void test_waits_are_counted_by_kind(void)
 }
 
 /* Everything that is sampled of a lock with holders is told to them, or that they aren't known. */
-static void test_holders_get_what_was_waited(void)
+TEST(test_holders_get_what_was_waited)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_wait w;
@@ -136,7 +136,7 @@ static void test_holders_get_what_was_waited(void)
 }
 
 /* Without a wait that is sampled soon, an unlock reads no clock while the lock is held. */
-static void test_other_unlocks_read_no_clock(void)
+TEST(test_other_unlocks_read_no_clock)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_release r;
@@ -153,7 +153,7 @@ static void test_other_unlocks_read_no_clock(void)
 
 /* A task without its own record, which also has this thread's TLS, unlocks and waits: it must not
  * use the thread's buffers. */
-static void test_a_task_with_the_tls_of_another(void)
+TEST(test_a_task_with_the_tls_of_another)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_wait w;
@@ -170,7 +170,7 @@ static void test_a_task_with_the_tls_of_another(void)
 }
 
 /* A handler jumps out of a wait: the thread's next wait, or its end, takes the note back. */
-static void test_waits_that_are_left_are_not_waited_for(void)
+TEST(test_waits_that_are_left_are_not_waited_for)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_release r;
@@ -188,7 +188,7 @@ static void test_waits_that_are_left_are_not_waited_for(void)
 }
 
 /* The counter says how long a short wait was, and a longer one is read off the clock. */
-static void test_short_waits_end_without_the_clock(void)
+TEST(test_short_waits_end_without_the_clock)
 {
 	const uint64_t rate = UINT64_C(1) << 32; /* a tick is a ns */
 	struct cp_lock_moment m = { now, cp_ticks() - 500000 };
@@ -225,16 +225,4 @@ static void test_short_waits_end_without_the_clock(void)
 	m.ticks = cp_ticks() - 500000;
 	CHECK(cp_lock_end(m) >= now + 500000);
 	cp_lock_clock_set(0);
-}
-
-int main(void)
-{
-	RUN(test_short_waits_are_all_counted);
-	RUN(test_waits_are_counted_by_kind);
-	RUN(test_holders_get_what_was_waited);
-	RUN(test_other_unlocks_read_no_clock);
-	RUN(test_a_task_with_the_tls_of_another);
-	RUN(test_waits_that_are_left_are_not_waited_for);
-	RUN(test_short_waits_end_without_the_clock);
-	return harness_end();
 }

@@ -70,7 +70,7 @@ static uint64_t caused(const struct cp_holder *h)
 	return h->delay;
 }
 
-static void test_holders_share_a_wait_by_time(void)
+TEST(test_holders_share_a_wait_by_time)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_waited w = waited(&locks[1], 200, 1115);
@@ -88,7 +88,7 @@ static void test_holders_share_a_wait_by_time(void)
 	end(t);
 }
 
-static void test_a_point_has_the_unlock_after_it(void)
+TEST(test_a_point_has_the_unlock_after_it)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_waited w = waited(&locks[9], 200, 1115);
@@ -114,7 +114,7 @@ static void test_a_point_has_the_unlock_after_it(void)
 }
 
 /* Unlocks before the wait, after it, of another lock, of no lock. */
-static void test_other_unlocks_have_no_part(void)
+TEST(test_other_unlocks_have_no_part)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_waited w = waited(&locks[2], 500, 600);
@@ -136,7 +136,7 @@ static void test_other_unlocks_have_no_part(void)
 }
 
 /* A wait that was given up: who has the lock hasn't unlocked it. */
-static void test_the_holder_of_a_wait_that_failed_is_unknown(void)
+TEST(test_the_holder_of_a_wait_that_failed_is_unknown)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_waited w = waited(&locks[10], 500, 600);
@@ -155,7 +155,7 @@ static void test_the_holder_of_a_wait_that_failed_is_unknown(void)
 }
 
 /* The last unlock needed no entry: an earlier one by another thread stands for it. */
-static void test_the_last_unlock_before_stands_for_one_without_an_entry(void)
+TEST(test_the_last_unlock_before_stands_for_one_without_an_entry)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_waited w = waited(&locks[11], now + 500, now + 600);
@@ -188,7 +188,7 @@ static uint64_t caused_at_odd_times(uint64_t *all)
 }
 
 /* More unlocks than there are entries, each of which ends a wait, too. */
-static void test_short_holds_do_not_displace_a_long_one(void)
+TEST(test_short_holds_do_not_displace_a_long_one)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_waited w = waited(&locks[12], 1000, 40000001), all;
@@ -211,7 +211,7 @@ static void test_short_holds_do_not_displace_a_long_one(void)
 }
 
 /* Holds of 3 us and of 1 us in turns: the unlocks that have an entry stand for all. */
-static void test_unlocks_stand_for_others_in_proportion(void)
+TEST(test_unlocks_stand_for_others_in_proportion)
 {
 	struct cp_thread *t = begin();
 	uint64_t odd = 0, all = 0;
@@ -237,7 +237,7 @@ static void test_unlocks_stand_for_others_in_proportion(void)
 #define RATE 1000 /* ticks of a microsecond */
 
 /* Only when the moment has come from which on the wait is sampled, or comes soon. */
-static void test_unlocks_are_recorded_when_a_wait_is_sampled(void)
+TEST(test_unlocks_are_recorded_when_a_wait_is_sampled)
 {
 	struct cp_thread *t = begin();
 	struct cp_lock_note n;
@@ -258,7 +258,7 @@ static void test_unlocks_are_recorded_when_a_wait_is_sampled(void)
 }
 
 /* Without the right to more stacks, the first unlock of each wait is recorded, but no second. */
-static void test_stacks_keep_to_a_rate(void)
+TEST(test_stacks_keep_to_a_rate)
 {
 	struct cp_thread *t = begin();
 	unsigned recorded = 0;
@@ -278,7 +278,7 @@ static void test_stacks_keep_to_a_rate(void)
 }
 
 /* What was added to an entry goes into the ring before another unlock uses it. */
-static void test_nothing_that_was_added_is_lost(void)
+TEST(test_nothing_that_was_added_is_lost)
 {
 	struct cp_thread *t = begin();
 	uint64_t added = 0, sum = 0;
@@ -308,19 +308,4 @@ static void test_nothing_that_was_added_is_lost(void)
 	}
 	CHECK(sum >= added && sum <= added + 500);
 	end(t);
-}
-
-int main(void)
-{
-	RUN(test_holders_share_a_wait_by_time);
-	RUN(test_a_point_has_the_unlock_after_it);
-	RUN(test_other_unlocks_have_no_part);
-	RUN(test_the_holder_of_a_wait_that_failed_is_unknown);
-	RUN(test_the_last_unlock_before_stands_for_one_without_an_entry);
-	RUN(test_short_holds_do_not_displace_a_long_one);
-	RUN(test_unlocks_stand_for_others_in_proportion);
-	RUN(test_unlocks_are_recorded_when_a_wait_is_sampled);
-	RUN(test_stacks_keep_to_a_rate);
-	RUN(test_nothing_that_was_added_is_lost);
-	return harness_end();
 }

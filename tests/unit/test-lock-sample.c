@@ -43,7 +43,7 @@ static uint64_t wait_in_turn(struct cp_lock_stratum *s, uint64_t now, const uint
 	return now;
 }
 
-static void test_long_waits_are_all_sampled(void)
+TEST(test_long_waits_are_all_sampled)
 {
 	struct cp_lock_stratum s = { 0 };
 
@@ -56,7 +56,7 @@ static void test_long_waits_are_all_sampled(void)
 	}
 }
 
-static void test_sums_of_each_place_are_unbiased(void)
+TEST(test_sums_of_each_place_are_unbiased)
 {
 	const uint64_t delay[PLACES] = { 20 * US, 300 * US, 5000 * US };
 	struct cp_lock_stratum s = { 0 };
@@ -73,7 +73,7 @@ static void test_sums_of_each_place_are_unbiased(void)
 }
 
 /* Many runs of a few hundred waits, where the rates change with each wait. */
-static void test_short_runs_are_unbiased(void)
+TEST(test_short_runs_are_unbiased)
 {
 	const uint64_t delay[PLACES] = { 2 * US, 30 * US, 100 * US };
 	const unsigned n = 300, runs = 3000;
@@ -92,7 +92,7 @@ static void test_short_runs_are_unbiased(void)
 
 /* Places whose delays together are the distance of two points: a fixed stride would always hit the
  * same. */
-static void test_waits_in_step_with_the_points_are_unbiased(void)
+TEST(test_waits_in_step_with_the_points_are_unbiased)
 {
 	const uint64_t point = SECOND / 75;
 	const uint64_t delay[PLACES] = { point / 2, point / 4, point / 4 };
@@ -106,7 +106,7 @@ static void test_waits_in_step_with_the_points_are_unbiased(void)
 }
 
 /* In a second of nothing but waits; and later as many as before. */
-static void test_samples_keep_to_a_rate(void)
+TEST(test_samples_keep_to_a_rate)
 {
 	const uint64_t delay[PLACES] = { 2 * US, 30 * US, 500 * US };
 	struct cp_lock_stratum s = { 0 };
@@ -121,7 +121,7 @@ static void test_samples_keep_to_a_rate(void)
 }
 
 /* Known at its begin, if no other wait comes between. */
-static void test_the_sampled_length_is_known_before(void)
+TEST(test_the_sampled_length_is_known_before)
 {
 	struct cp_lock_stratum s = { 0 };
 	unsigned sampled = 0;
@@ -137,15 +137,4 @@ static void test_the_sampled_length_is_known_before(void)
 		sampled += is;
 	}
 	CHECK(sampled > 1000);
-}
-
-int main(void)
-{
-	RUN(test_long_waits_are_all_sampled);
-	RUN(test_sums_of_each_place_are_unbiased);
-	RUN(test_short_runs_are_unbiased);
-	RUN(test_waits_in_step_with_the_points_are_unbiased);
-	RUN(test_samples_keep_to_a_rate);
-	RUN(test_the_sampled_length_is_known_before);
-	return harness_end();
 }

@@ -37,7 +37,7 @@ static int tried_elsewhere(void)
 	return result;
 }
 
-static void test_lock_excludes_others(void)
+TEST(test_lock_excludes_others)
 {
 	cp_futex_lock_acquire(&lock);
 	CHECK(cp_futex_lock_is_mine(&lock));
@@ -48,7 +48,7 @@ static void test_lock_excludes_others(void)
 	CHECK_EQ(tried_elsewhere(), 1);
 }
 
-static void test_lock_blocks_signals_while_held(void)
+TEST(test_lock_blocks_signals_while_held)
 {
 	sigset_t one;
 
@@ -85,7 +85,7 @@ static void *count(void *arg)
 	return arg;
 }
 
-static void test_lock_counts_right_from_many_threads(void)
+TEST(test_lock_counts_right_from_many_threads)
 {
 	pthread_t t[THREADS];
 
@@ -97,7 +97,7 @@ static void test_lock_counts_right_from_many_threads(void)
 	CHECK_EQ(lock.holder, 0);
 }
 
-static void test_lock_reset_frees_what_the_parent_held(void)
+TEST(test_lock_reset_frees_what_the_parent_held)
 {
 	int status = -1;
 	pid_t pid;
@@ -114,13 +114,4 @@ static void test_lock_reset_frees_what_the_parent_held(void)
 	cp_futex_lock_release(&lock);
 	CHECK(waitpid(pid, &status, 0) == pid);
 	CHECK_EQ(status, 0);
-}
-
-int main(void)
-{
-	RUN(test_lock_excludes_others);
-	RUN(test_lock_blocks_signals_while_held);
-	RUN(test_lock_counts_right_from_many_threads);
-	RUN(test_lock_reset_frees_what_the_parent_held);
-	return harness_end();
 }

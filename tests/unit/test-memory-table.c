@@ -34,7 +34,7 @@ static struct cp_memory_sums sums(void)
 	return s;
 }
 
-static void test_each_mapping_has_its_kind(void)
+TEST(test_each_mapping_has_its_kind)
 {
 	struct cp_memory_sums s;
 
@@ -65,7 +65,7 @@ static void test_each_mapping_has_its_kind(void)
 	CHECK_EQ(s.swapped, 11 << 10);
 }
 
-static void test_odd_text_does_no_harm(void)
+TEST(test_odd_text_does_no_harm)
 {
 	char odd[] = "Rss: 1 kB\n\n-\nffff\n1-2\nRss:\nRss: x\n12-13 rw-p\nRss: 4 kB\n";
 
@@ -73,7 +73,7 @@ static void test_odd_text_does_no_harm(void)
 	CHECK_EQ(sums().resident[CP_MEMORY_ANONYMOUS], 4 << 10);
 }
 
-static void test_the_own_process_is_read(void)
+TEST(test_the_own_process_is_read)
 {
 	struct cp_modules modules;
 	struct cp_memory_sums s;
@@ -87,7 +87,7 @@ static void test_the_own_process_is_read(void)
 }
 
 /* Of four pages the second and third are written to; the block begins and ends within a page. */
-static void test_pages_are_told_apart(void)
+TEST(test_pages_are_told_apart)
 {
 	struct cp_resident r;
 	uint64_t is[CP_RESIDENT_KINDS];
@@ -111,7 +111,7 @@ static void test_pages_are_told_apart(void)
 }
 
 /* Sizes and what the allocators give for them, from their own malloc_usable_size. */
-static void test_sizes_are_rounded_as_allocators_do(void)
+TEST(test_sizes_are_rounded_as_allocators_do)
 {
 	static const uint64_t glibc[][3] = {
 		{ 1, 24, 0x10 },
@@ -133,14 +133,4 @@ static void test_sizes_are_rounded_as_allocators_do(void)
 		CHECK_EQ(cp_heap_views_usable_glibc(glibc[i][0], glibc[i][2]), glibc[i][1]);
 	for (unsigned i = 0; i < sizeof(jemalloc) / sizeof(*jemalloc); i++)
 		CHECK_EQ(cp_heap_views_usable_jemalloc(jemalloc[i][0]), jemalloc[i][1]);
-}
-
-int main(void)
-{
-	RUN(test_sizes_are_rounded_as_allocators_do);
-	RUN(test_each_mapping_has_its_kind);
-	RUN(test_odd_text_does_no_harm);
-	RUN(test_the_own_process_is_read);
-	RUN(test_pages_are_told_apart);
-	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Marks of memory use, and what is read of /proc and of cgroups. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void begin(void)
 	put("/proc/meminfo", "MemTotal: 100000 kB\nMemFree: 1 kB\nMemAvailable: 90000 kB\n");
 }
 
-static void test_marks_are_read(void)
+TEST(test_marks_are_read)
 {
 	uint64_t m[CP_MEMORY_WATCH_MARKS];
 
@@ -76,7 +77,7 @@ static void test_marks_are_read(void)
 		CHECK(!cp_memory_watch_is_good(*bad));
 }
 
-static void test_without_a_group_the_machine_is_the_limit(void)
+TEST(test_without_a_group_the_machine_is_the_limit)
 {
 	struct cp_memory_use u;
 
@@ -88,7 +89,7 @@ static void test_without_a_group_the_machine_is_the_limit(void)
 }
 
 /* The group around the process's own has a limit. Pages of files that lie idle don't count. */
-static void test_the_groups_around_it_have_limits(void)
+TEST(test_the_groups_around_it_have_limits)
 {
 	struct cp_memory_use u;
 
@@ -108,7 +109,7 @@ static void test_the_groups_around_it_have_limits(void)
 }
 
 /* In a container the path is the host's, and the group is at the top. */
-static void test_a_group_of_v1_is_the_limit(void)
+TEST(test_a_group_of_v1_is_the_limit)
 {
 	struct cp_memory_use u;
 
@@ -138,10 +139,7 @@ int main(void)
 {
 	CHECK(mkdtemp(root));
 	cp_memory_use_set_root(root);
-	RUN(test_marks_are_read);
-	RUN(test_without_a_group_the_machine_is_the_limit);
-	RUN(test_the_groups_around_it_have_limits);
-	RUN(test_a_group_of_v1_is_the_limit);
+	harness_all();
 	end();
 	return harness_end();
 }

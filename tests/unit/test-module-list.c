@@ -57,7 +57,7 @@ static void before(void)
 	cp_module_list_fork_begin();
 }
 
-static void test_child_of_a_fork_amid_a_walk(void)
+TEST(test_child_of_a_fork_amid_a_walk)
 {
 	pthread_t t;
 	int status = -1;
@@ -126,7 +126,7 @@ static bool is_waiting(unsigned tid)
 
 /* However late this thread, which forks, comes to look: it is seen to wait, or has waited as long
  * as it does at most. */
-static void test_a_walk_waits_for_a_fork(void)
+TEST(test_a_walk_waits_for_a_fork)
 {
 	bool waits = false;
 	int modules = 0;
@@ -155,18 +155,10 @@ static int fork_within(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static void test_a_fork_from_the_list_goes_on(void)
+TEST(test_a_fork_from_the_list_goes_on)
 {
 	int times = 0;
 
 	cp_module_list(fork_within, &times);
 	CHECK_EQ(times, 1);
-}
-
-int main(void)
-{
-	RUN(test_a_walk_waits_for_a_fork);
-	RUN(test_a_fork_from_the_list_goes_on);
-	RUN(test_child_of_a_fork_amid_a_walk);
-	return harness_end();
 }

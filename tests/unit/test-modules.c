@@ -21,7 +21,7 @@ static struct cp_mapping *mapping_of(struct cp_modules *m, uint64_t pc)
 	return cp_modules_at(m, cp_modules_find(m, pc));
 }
 
-static void test_modules_find_own_code_libc_and_vdso(void)
+TEST(test_modules_find_own_code_libc_and_vdso)
 {
 	struct cp_modules m;
 	struct cp_mapping *c;
@@ -43,7 +43,7 @@ static void test_modules_find_own_code_libc_and_vdso(void)
 	cp_modules_release(&m);
 }
 
-static void test_modules_remember_a_mapping_that_went_away(void)
+TEST(test_modules_remember_a_mapping_that_went_away)
 {
 	size_t size = 1 << 16;
 	void *p = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,7 +66,7 @@ static void test_modules_remember_a_mapping_that_went_away(void)
 #define PAGE 4096
 
 /* Seen again at the very moment at which it can't be read, because it goes: still the same. */
-static void test_modules_that_cannot_be_read_are_the_ones_that_were_there(void)
+TEST(test_modules_that_cannot_be_read_are_the_ones_that_were_there)
 {
 	int prot = PROT_READ | PROT_EXEC, flags = MAP_PRIVATE | MAP_FIXED, fd = -1, self;
 	char *p = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -108,7 +108,7 @@ static void test_modules_that_cannot_be_read_are_the_ones_that_were_there(void)
 	cp_modules_release(&m);
 }
 
-static void test_modules_that_the_kernel_splits_are_one_mapping(void)
+TEST(test_modules_that_the_kernel_splits_are_one_mapping)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
 	char *p = mmap(NULL, 3 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -138,13 +138,4 @@ static void test_modules_that_the_kernel_splits_are_one_mapping(void)
 	munmap(p, 3 * PAGE);
 	close(fd);
 	cp_modules_release(&m);
-}
-
-int main(void)
-{
-	RUN(test_modules_find_own_code_libc_and_vdso);
-	RUN(test_modules_remember_a_mapping_that_went_away);
-	RUN(test_modules_that_cannot_be_read_are_the_ones_that_were_there);
-	RUN(test_modules_that_the_kernel_splits_are_one_mapping);
-	return harness_end();
 }

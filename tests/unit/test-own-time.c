@@ -49,7 +49,7 @@ static void *task(void *arg)
 	return NULL;
 }
 
-static void test_a_task_counts_while_it_is_there_and_after(void)
+TEST(test_a_task_counts_while_it_is_there_and_after)
 {
 	uint64_t before = cp_own_time(), least = 0, most = 0;
 
@@ -73,7 +73,7 @@ static void test_a_task_counts_while_it_is_there_and_after(void)
 	}
 }
 
-static void test_work_in_its_place_counts_at_once(void)
+TEST(test_work_in_its_place_counts_at_once)
 {
 	uint64_t before = cp_own_time(), outside, took;
 
@@ -92,7 +92,7 @@ static void test_work_in_its_place_counts_at_once(void)
 }
 
 /* Another thread forked meanwhile: the clocks that had begun are not the child's. */
-static void test_a_child_begins_with_nothing(void)
+TEST(test_a_child_begins_with_nothing)
 {
 	cp_own_time_task_begin();
 	burn(1000000);
@@ -104,12 +104,4 @@ static void test_a_child_begins_with_nothing(void)
 	CHECK(cp_own_time() == 0);
 	burn(1000000);
 	CHECK(cp_own_time() == 0);
-}
-
-int main(void)
-{
-	RUN(test_a_task_counts_while_it_is_there_and_after);
-	RUN(test_work_in_its_place_counts_at_once);
-	RUN(test_a_child_begins_with_nothing);
-	return harness_end();
 }

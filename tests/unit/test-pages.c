@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "base/sys.h"
 
-static void test_arena_keeps_its_limit(void)
+TEST(test_arena_keeps_its_limit)
 {
 	struct cp_arena a = { .limit = 64 << 10 };
 	size_t got = 0;
@@ -24,7 +24,7 @@ static void test_arena_keeps_its_limit(void)
 	CHECK_EQ(a.limit, 64 << 10);
 }
 
-static void test_vector_is_made_as_long_as_asked(void)
+TEST(test_vector_is_made_as_long_as_asked)
 {
 	struct cp_vec v = { .size = sizeof(uint32_t) };
 
@@ -41,7 +41,7 @@ static void test_vector_is_made_as_long_as_asked(void)
 }
 
 /* Mapped in one, given back in pieces. */
-static void test_unmapping_takes_all_and_no_more(void)
+TEST(test_unmapping_takes_all_and_no_more)
 {
 	enum { PAGES = 2000, FIRST = 3, LAST = 1990 };
 	char *p = cp_sys_map(PAGES * 4096);
@@ -63,7 +63,7 @@ static uint64_t distance(const void *a, const void *b)
 }
 
 /* The kernel's next one lies beside its last one. */
-static void test_mappings_are_far_from_the_programs(void)
+TEST(test_mappings_are_far_from_the_programs)
 {
 	void *theirs = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *ours = cp_sys_map(4096), *huge = cp_sys_map((size_t)6 << 20);
@@ -78,7 +78,7 @@ static void test_mappings_are_far_from_the_programs(void)
 	munmap(theirs, 4096);
 }
 
-static void test_what_others_have_mapped_stays(void)
+TEST(test_what_others_have_mapped_stays)
 {
 	const size_t size = (size_t)64 << 20;
 	char *first = cp_sys_map(4096), *there, *p;
@@ -98,7 +98,7 @@ static void test_what_others_have_mapped_stays(void)
 }
 
 /* Three times more than there is room for. */
-static void test_addresses_begin_anew(void)
+TEST(test_addresses_begin_anew)
 {
 	const size_t size = (size_t)32 << 30;
 	uint64_t *kept[24];
@@ -121,7 +121,7 @@ static void test_addresses_begin_anew(void)
 }
 
 /* Half of it, until the write is the last. */
-static void test_a_write_may_use_the_reserve(void)
+TEST(test_a_write_may_use_the_reserve)
 {
 	size_t size = 2 * CP_ARCH_PAGE_MAX, none = 0;
 	char *first, *second;
@@ -169,7 +169,7 @@ static void check_lives(long pid)
 	CHECK_EQ(status, 0);
 }
 
-static void test_nobody_looks_for_callers_above_a_stack(void)
+TEST(test_nobody_looks_for_callers_above_a_stack)
 {
 	int pid;
 
@@ -183,22 +183,8 @@ static void test_nobody_looks_for_callers_above_a_stack(void)
 	check_lives(pid);
 }
 
-static void test_nobody_looks_for_callers_of_a_task(void)
+TEST(test_nobody_looks_for_callers_of_a_task)
 {
 	walk(NULL);
 	check_lives(cp_clone(SIGCHLD, lone_stack(), walk, NULL, NULL, NULL));
-}
-
-int main(void)
-{
-	RUN(test_unmapping_takes_all_and_no_more);
-	RUN(test_arena_keeps_its_limit);
-	RUN(test_vector_is_made_as_long_as_asked);
-	RUN(test_mappings_are_far_from_the_programs);
-	RUN(test_what_others_have_mapped_stays);
-	RUN(test_addresses_begin_anew);
-	RUN(test_a_write_may_use_the_reserve);
-	RUN(test_nobody_looks_for_callers_above_a_stack);
-	RUN(test_nobody_looks_for_callers_of_a_task);
-	return harness_end();
 }

@@ -41,7 +41,7 @@ static const char *number(const char *path, unsigned n)
 	return got;
 }
 
-static void test_expand_replaces_each_item(void)
+TEST(test_expand_replaces_each_item)
 {
 	CHECK_STR(expand("/t/%p"), "/t/1234");
 	CHECK_STR(expand("/t/%e-%h.%p.pb"), "/t/app-box.1234.pb");
@@ -50,7 +50,7 @@ static void test_expand_replaces_each_item(void)
 	CHECK_STR(expand("/t/%n.%%"), "/t/%n.%%");
 }
 
-static void test_expand_has_variables(void)
+TEST(test_expand_has_variables)
 {
 	CHECK_STR(expand("/t/%q{JOB}.pb"), "/t/7_%%p.pb");
 	CHECK_STR(expand("/t/a%q{NONE}b.pb"), "/t/ab.pb");
@@ -58,7 +58,7 @@ static void test_expand_has_variables(void)
 	CHECK_STR(expand("/t/%q{JOB"), "/t/%q{JOB");
 }
 
-static void test_expand_tells_whether_the_pid_occurred(void)
+TEST(test_expand_tells_whether_the_pid_occurred)
 {
 	char got[64];
 	bool has_pid = false;
@@ -69,7 +69,7 @@ static void test_expand_tells_whether_the_pid_occurred(void)
 	CHECK(!has_pid);
 }
 
-static void test_expand_makes_the_path_absolute(void)
+TEST(test_expand_makes_the_path_absolute)
 {
 	CHECK_STR(expand("out.pb"), "/home/me/out.pb");
 	CHECK_STR(expand("./././out.pb"), "/home/me/out.pb");
@@ -77,7 +77,7 @@ static void test_expand_makes_the_path_absolute(void)
 	CHECK_STR(expand_with("out.pb", "/", &facts), "/out.pb");
 }
 
-static void test_expand_keeps_names_from_adding_items_or_directories(void)
+TEST(test_expand_keeps_names_from_adding_items_or_directories)
 {
 	struct cp_path_facts odd = facts;
 
@@ -87,7 +87,7 @@ static void test_expand_keeps_names_from_adding_items_or_directories(void)
 	CHECK_STR(number("/t/100%%n", 0), "/t/100%n");
 }
 
-static void test_expand_appends_the_rank_without_a_pid(void)
+TEST(test_expand_appends_the_rank_without_a_pid)
 {
 	struct cp_path_facts ranked = facts;
 
@@ -96,7 +96,7 @@ static void test_expand_appends_the_rank_without_a_pid(void)
 	CHECK_STR(expand_with("/t/out.%p", "/", &ranked), "/t/out.1234");
 }
 
-static void test_expand_knows_the_calendar(void)
+TEST(test_expand_knows_the_calendar)
 {
 	static const struct {
 		uint64_t t;
@@ -116,7 +116,7 @@ static void test_expand_knows_the_calendar(void)
 	}
 }
 
-static void test_infix_goes_before_the_extension(void)
+TEST(test_infix_goes_before_the_extension)
 {
 	char path[64] = "/t/out.pb.gz";
 
@@ -128,7 +128,7 @@ static void test_infix_goes_before_the_extension(void)
 	CHECK_STR(path, "/t.d/out.peak");
 }
 
-static void test_number_goes_before_the_extension(void)
+TEST(test_number_goes_before_the_extension)
 {
 	CHECK_STR(number("/t/out.pb", 1), "/t/out.0001.pb");
 	CHECK_STR(number("/t/out", 12), "/t/out.0012");
@@ -141,7 +141,7 @@ static void test_number_goes_before_the_extension(void)
 	CHECK_STR(number("/t/out.pb", 0), "/t/out.pb");
 }
 
-static void test_number_has_its_place(void)
+TEST(test_number_has_its_place)
 {
 	CHECK_STR(number("/t/%n/out.pb", 7), "/t/0007/out.pb");
 	CHECK_STR(number("/t/out-%n.pb", 7), "/t/out-0007.pb");
@@ -150,7 +150,7 @@ static void test_number_has_its_place(void)
 	CHECK_STR(number("/t/50%", 7), "/t/50%.0007");
 }
 
-static void test_number_zero_removes_its_place(void)
+TEST(test_number_zero_removes_its_place)
 {
 	CHECK_STR(number("/t/out.%n.pb", 0), "/t/out.pb");
 	CHECK_STR(number("/t/out-%n.pb", 0), "/t/out.pb");
@@ -158,7 +158,7 @@ static void test_number_zero_removes_its_place(void)
 	CHECK_STR(number("/t/out%n.pb", 0), "/t/out.pb");
 }
 
-static void test_number_zero_leaves_a_name(void)
+TEST(test_number_zero_leaves_a_name)
 {
 	CHECK_STR(number("/t/%n", 0), "/t/0000");
 	CHECK_STR(number("/t/%n.pb", 0), "/t/0000.pb");
@@ -166,7 +166,7 @@ static void test_number_zero_leaves_a_name(void)
 	CHECK_STR(number("/t/.%n.pb", 0), "/t/.0000.pb");
 }
 
-static void test_process_is_appended(void)
+TEST(test_process_is_appended)
 {
 	char got[32] = "/t/out.pb";
 
@@ -177,7 +177,7 @@ static void test_process_is_appended(void)
 }
 
 /* Every size that is too small, and the first that is not. */
-static void test_too_small_a_buffer_stays_untouched(void)
+TEST(test_too_small_a_buffer_stays_untouched)
 {
 	char got[32];
 	bool has_pid;
@@ -197,7 +197,7 @@ static void test_too_small_a_buffer_stays_untouched(void)
 	}
 }
 
-static void test_marks_of_gperftools_are_told_from_utf8(void)
+TEST(test_marks_of_gperftools_are_told_from_utf8)
 {
 	CHECK_EQ(cp_path_first("/a"), '/');
 	CHECK_EQ(cp_path_first("\xaf"
@@ -212,24 +212,4 @@ static void test_marks_of_gperftools_are_told_from_utf8(void)
 	CHECK(cp_path_same("", ""));
 	CHECK(!cp_path_same("/a", "/b"));
 	CHECK(!cp_path_same("/a", ""));
-}
-
-int main(void)
-{
-	RUN(test_marks_of_gperftools_are_told_from_utf8);
-	RUN(test_expand_replaces_each_item);
-	RUN(test_expand_has_variables);
-	RUN(test_expand_tells_whether_the_pid_occurred);
-	RUN(test_expand_makes_the_path_absolute);
-	RUN(test_expand_keeps_names_from_adding_items_or_directories);
-	RUN(test_expand_appends_the_rank_without_a_pid);
-	RUN(test_expand_knows_the_calendar);
-	RUN(test_infix_goes_before_the_extension);
-	RUN(test_number_goes_before_the_extension);
-	RUN(test_number_has_its_place);
-	RUN(test_number_zero_removes_its_place);
-	RUN(test_number_zero_leaves_a_name);
-	RUN(test_process_is_appended);
-	RUN(test_too_small_a_buffer_stays_untouched);
-	return harness_end();
 }

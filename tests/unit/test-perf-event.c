@@ -58,7 +58,7 @@ static unsigned next(struct cp_kernel_frames *f)
 	return hits;
 }
 
-static void test_kernel_frames_are_read_around_the_end(void)
+TEST(test_kernel_frames_are_read_around_the_end)
 {
 	const uint64_t in_kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000001,
 				       0xffffffff81000002, 0xffffffff81000003 };
@@ -74,7 +74,7 @@ static void test_kernel_frames_are_read_around_the_end(void)
 	}
 }
 
-static void test_a_hit_in_the_program_has_none(void)
+TEST(test_a_hit_in_the_program_has_none)
 {
 	const uint64_t user[] = { (uint64_t)PERF_CONTEXT_USER, 0x401000 };
 	struct cp_kernel_frames f;
@@ -88,7 +88,7 @@ static void test_a_hit_in_the_program_has_none(void)
 	CHECK_EQ(next(&f), 0);
 }
 
-static void test_hits_that_had_no_room_are_counted(void)
+TEST(test_hits_that_had_no_room_are_counted)
 {
 	struct cp_kernel_frames f;
 
@@ -101,7 +101,7 @@ static void test_hits_that_had_no_room_are_counted(void)
 	CHECK_EQ(next(&f), 1);
 }
 
-static void test_other_records_are_passed_over(void)
+TEST(test_other_records_are_passed_over)
 {
 	struct cp_kernel_frames f;
 
@@ -113,7 +113,7 @@ static void test_other_records_are_passed_over(void)
 	CHECK_EQ(next(&f), 0);
 }
 
-static void test_periods_sum_up_to_what_was_hit(void)
+TEST(test_periods_sum_up_to_what_was_hit)
 {
 	struct cp_perf p = { .period = PERIOD + PERIOD / 9 };
 	uint64_t given = 0;
@@ -127,7 +127,7 @@ static void test_periods_sum_up_to_what_was_hit(void)
 	CHECK(given >= 999 && given <= 1000);
 }
 
-static void test_periods_are_a_quarter_longer_and_shorter(void)
+TEST(test_periods_are_a_quarter_longer_and_shorter)
 {
 	/* Far away: none of them hits. */
 	const uint64_t base = UINT64_C(1000000000), events = 200;
@@ -149,7 +149,7 @@ static void test_periods_are_a_quarter_longer_and_shorter(void)
 	CHECK(sum / events > base * 93 / 100 && sum / events < base * 107 / 100);
 }
 
-static void test_the_second_event_keeps_the_firsts_period(void)
+TEST(test_the_second_event_keeps_the_firsts_period)
 {
 	/* Far away: none of them hits. */
 	const uint64_t base = UINT64_C(1000000000);
@@ -195,7 +195,7 @@ static void burn(void)
 		;
 }
 
-static void test_an_event_lives_without_a_descriptor(void)
+TEST(test_an_event_lives_without_a_descriptor)
 {
 	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
 	int before = count_descriptors(), err, hits = 0;
@@ -244,7 +244,7 @@ static void burn_until(uint64_t clock)
 		;
 }
 
-static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
+TEST(test_no_time_is_lost_between_the_first_event_and_the_next)
 {
 	/* The gap must be within half a period. */
 	const uint64_t base = UINT64_C(300000000), first = base / 100;
@@ -279,7 +279,7 @@ static void test_no_time_is_lost_between_the_first_event_and_the_next(void)
 	cp_perf_event_close(&p);
 }
 
-static void test_a_first_hit_that_is_due_at_once_comes(void)
+TEST(test_a_first_hit_that_is_due_at_once_comes)
 {
 	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
 	bool shorter = false;
@@ -312,7 +312,7 @@ static int count_mappings(void)
 	return n;
 }
 
-static void test_the_first_events_pages_are_kept_until_the_second_hit(void)
+TEST(test_the_first_events_pages_are_kept_until_the_second_hit)
 {
 	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
 
@@ -348,7 +348,7 @@ static void test_the_first_events_pages_are_kept_until_the_second_hit(void)
 }
 
 /* Where a huge page ends, which is where large mappings are taken in parts. */
-static void test_an_event_ends_wherever_its_pages_are(void)
+TEST(test_an_event_ends_wherever_its_pages_are)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
 					.size = sizeof(attr),
@@ -378,7 +378,7 @@ static const struct cp_perf_what faults = { .type = PERF_TYPE_SOFTWARE,
 					    .config = PERF_COUNT_SW_PAGE_FAULTS };
 
 /* A thread's first hit came after a part of its period, and stands for all of it. */
-static void test_a_first_hit_counts_for_a_period(void)
+TEST(test_a_first_hit_counts_for_a_period)
 {
 	struct cp_perf p = { .what = &faults, .period = 100, .first = 30, .once = true };
 
@@ -400,7 +400,7 @@ static bool is_prime(uint64_t n)
 }
 
 /* Work in turns of ten or a hundred faults isn't in step with a number that has no divisor. */
-static void test_periods_of_few_events_are_prime(void)
+TEST(test_periods_of_few_events_are_prime)
 {
 	for (int i = 0; i < 50; i++) {
 		struct cp_perf p = { .what = &faults, .random = (uint64_t)i };
@@ -412,23 +412,4 @@ static void test_periods_of_few_events_are_prime(void)
 		CHECK(p.first >= 1 && p.first <= p.period);
 		cp_perf_event_close(&p);
 	}
-}
-
-int main(void)
-{
-	RUN(test_a_first_hit_counts_for_a_period);
-	RUN(test_periods_of_few_events_are_prime);
-	RUN(test_kernel_frames_are_read_around_the_end);
-	RUN(test_a_hit_in_the_program_has_none);
-	RUN(test_hits_that_had_no_room_are_counted);
-	RUN(test_other_records_are_passed_over);
-	RUN(test_periods_sum_up_to_what_was_hit);
-	RUN(test_periods_are_a_quarter_longer_and_shorter);
-	RUN(test_the_second_event_keeps_the_firsts_period);
-	RUN(test_an_event_lives_without_a_descriptor);
-	RUN(test_a_first_hit_that_is_due_at_once_comes);
-	RUN(test_no_time_is_lost_between_the_first_event_and_the_next);
-	RUN(test_the_first_events_pages_are_kept_until_the_second_hit);
-	RUN(test_an_event_ends_wherever_its_pages_are);
-	return harness_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of JIT code. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <fcntl.h>
@@ -28,7 +29,7 @@ static int look(const char *text, uint64_t base, struct cp_symbol_query *q, size
 	return err;
 }
 
-static void test_addresses_get_the_name_of_their_range(void)
+TEST(test_addresses_get_the_name_of_their_range)
 {
 	struct cp_symbol_query q[] = { { .offset = 0x120 },
 				       { .offset = 0x0 },
@@ -46,7 +47,7 @@ static void test_addresses_get_the_name_of_their_range(void)
 	CHECK(!q[4].name);
 }
 
-static void test_numbers_may_have_a_prefix(void)
+TEST(test_numbers_may_have_a_prefix)
 {
 	struct cp_symbol_query q[] = { { .offset = 4 }, { .offset = 0x24 }, { .offset = 0x44 } };
 
@@ -56,7 +57,7 @@ static void test_numbers_may_have_a_prefix(void)
 	CHECK(!q[2].name);
 }
 
-static void test_a_later_line_wins(void)
+TEST(test_a_later_line_wins)
 {
 	struct cp_symbol_query q = { .offset = 4 };
 
@@ -64,7 +65,7 @@ static void test_a_later_line_wins(void)
 	CHECK_STR(q.name, "new");
 }
 
-static void test_a_range_may_begin_before_the_mapping(void)
+TEST(test_a_range_may_begin_before_the_mapping)
 {
 	struct cp_symbol_query q[] = { { .offset = 0 }, { .offset = 8 } };
 
@@ -73,7 +74,7 @@ static void test_a_range_may_begin_before_the_mapping(void)
 	CHECK(!q[1].name);
 }
 
-static void test_nonsense_is_passed_over(void)
+TEST(test_nonsense_is_passed_over)
 {
 	struct cp_symbol_query q = { .offset = 4 };
 
@@ -84,7 +85,7 @@ static void test_nonsense_is_passed_over(void)
 	CHECK_STR(q.name, "good");
 }
 
-static void test_endless_lines_are_passed_over(void)
+TEST(test_endless_lines_are_passed_over)
 {
 	struct cp_symbol_query q = { .offset = 4 };
 	size_t n = 300000;
@@ -102,12 +103,7 @@ static void test_endless_lines_are_passed_over(void)
 
 int main(void)
 {
-	RUN(test_addresses_get_the_name_of_their_range);
-	RUN(test_numbers_may_have_a_prefix);
-	RUN(test_a_later_line_wins);
-	RUN(test_a_range_may_begin_before_the_mapping);
-	RUN(test_nonsense_is_passed_over);
-	RUN(test_endless_lines_are_passed_over);
+	harness_all();
 	cp_arena_release(&names);
 	return harness_end();
 }

@@ -12,7 +12,7 @@ static double relative(double got, double want)
 	return fabs(got - want) / fabs(want);
 }
 
-static void test_poisson_log_is_libms(void)
+TEST(test_poisson_log_is_libms)
 {
 	double worst = 0;
 
@@ -25,7 +25,7 @@ static void test_poisson_log_is_libms(void)
 	CHECK(cp_poisson_log(1) == 0);
 }
 
-static void test_poisson_weight_is_one_over_the_probability(void)
+TEST(test_poisson_weight_is_one_over_the_probability)
 {
 	double worst = 0;
 
@@ -38,7 +38,7 @@ static void test_poisson_weight_is_one_over_the_probability(void)
 	CHECK(cp_poisson_weight(0, 1000) == cp_poisson_weight(1, 1000));
 }
 
-static void test_poisson_exact_mode_is_exact(void)
+TEST(test_poisson_exact_mode_is_exact)
 {
 	uint64_t objects, bytes;
 
@@ -66,7 +66,7 @@ static double estimate(uint64_t *state, uint64_t size, uint64_t interval, uint64
 	return (double)objects / CP_POISSON_ONE / (double)n;
 }
 
-static void test_poisson_estimates_have_no_bias(void)
+TEST(test_poisson_estimates_have_no_bias)
 {
 	static const uint64_t sizes[] = { 1, 16, 100, 4096, 70000, 1 << 20 };
 	uint64_t state = cp_poisson_seed(42, 1), interval = 4096;
@@ -81,7 +81,7 @@ static void test_poisson_estimates_have_no_bias(void)
 	}
 }
 
-static void test_poisson_intervals_have_the_mean(void)
+TEST(test_poisson_intervals_have_the_mean)
 {
 	uint64_t state = cp_poisson_seed(7, 7);
 	double sum = 0;
@@ -95,20 +95,9 @@ static void test_poisson_intervals_have_the_mean(void)
 	CHECK(relative(sum / 1e6, 512 << 10) < 0.004);
 }
 
-static void test_poisson_seeds_differ(void)
+TEST(test_poisson_seeds_differ)
 {
 	CHECK(cp_poisson_seed(1, 1) != cp_poisson_seed(1, 2));
 	CHECK(cp_poisson_seed(1, 1) != cp_poisson_seed(2, 1));
 	CHECK(cp_poisson_seed(0, (uint64_t)-1) != 0);
-}
-
-int main(void)
-{
-	RUN(test_poisson_log_is_libms);
-	RUN(test_poisson_weight_is_one_over_the_probability);
-	RUN(test_poisson_exact_mode_is_exact);
-	RUN(test_poisson_estimates_have_no_bias);
-	RUN(test_poisson_intervals_have_the_mean);
-	RUN(test_poisson_seeds_differ);
-	return harness_end();
 }

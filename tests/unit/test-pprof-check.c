@@ -131,7 +131,7 @@ static const char *broken_by(size_t i)
 	return NULL;
 }
 
-static void test_each_broken_rule_is_found(void)
+TEST(test_each_broken_rule_is_found)
 {
 	struct memory_sink m = MEMORY_SINK;
 	const char *rule;
@@ -156,7 +156,7 @@ static void test_each_broken_rule_is_found(void)
 	free(m.data);
 }
 
-static void test_modes_are_told_apart(void)
+TEST(test_modes_are_told_apart)
 {
 	static const char *const others[] = { "wall", "heap", "peak", "lock", "holders" };
 	struct memory_sink m = MEMORY_SINK;
@@ -191,7 +191,7 @@ static bool wire_breaks(const char *rule, const void *bytes, size_t n)
 
 #define WIRE_BREAKS(rule, bytes) CHECK(wire_breaks(rule, bytes, sizeof(bytes) - 1))
 
-static void test_wire_format_is_strict(void)
+TEST(test_wire_format_is_strict)
 {
 	CHECK(!wire_breaks("wire", "", 0));
 	WIRE_BREAKS("wire", "\x08");	  /* number, no message */
@@ -208,12 +208,4 @@ static void test_wire_format_is_strict(void)
 	WIRE_BREAKS("zero", "\x78\x00");		 /* doc_url 0 */
 	WIRE_BREAKS("field", "\x80\x01\x01");		 /* field 16 */
 	WIRE_BREAKS("field", "\x1a\x02\x58\x01");	 /* mapping field 11 */
-}
-
-int main(void)
-{
-	RUN(test_each_broken_rule_is_found);
-	RUN(test_modes_are_told_apart);
-	RUN(test_wire_format_is_strict);
-	return harness_end();
 }

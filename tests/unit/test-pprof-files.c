@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files as they leave the library: encoder, gzip and file together, read by the
  * validator and by Go's pprof. */
+#define OWN_MAIN
 #include "harness.h"
 
 #include "../tools/pprof-check.h"
@@ -24,7 +25,7 @@ static int write_file(const char *path)
 	return r ? r : z;
 }
 
-static void test_file_is_valid(void)
+TEST(test_file_is_valid)
 {
 	struct pcheck_report r = { .out = stdout };
 	struct pcheck_profile p;
@@ -55,7 +56,7 @@ static const char *rules_of(const char *data, size_t n)
 	return r.rules;
 }
 
-static void test_damage_to_the_file_is_found(void)
+TEST(test_damage_to_the_file_is_found)
 {
 	struct pcheck_report r = { 0 };
 	struct pcheck_profile p;
@@ -98,7 +99,7 @@ static const char *go_pprof(const char *option)
 	return NULL;
 }
 
-static void test_go_shows_what_was_written(void)
+TEST(test_go_shows_what_was_written)
 {
 	static const struct {
 		const char *option, *shows[5];
@@ -134,8 +135,6 @@ static void test_go_shows_what_was_written(void)
 int main(void)
 {
 	cp_sink_gzip_load();
-	RUN(test_file_is_valid);
-	RUN(test_damage_to_the_file_is_found);
-	RUN(test_go_shows_what_was_written);
+	harness_all();
 	return harness_end();
 }

@@ -21,7 +21,7 @@ static struct pcheck_profile decode(struct memory_sink *m, struct pcheck_report 
 	return p;
 }
 
-static void test_every_byte_is_as_the_format_has_it(void)
+TEST(test_every_byte_is_as_the_format_has_it)
 {
 	static const struct cp_pprof_type type = { "a", "b" };
 	static const struct cp_pprof_head head = { &type, 1, { "a", "b" }, "a", NULL, 1, 300, 0 };
@@ -47,7 +47,7 @@ static void test_every_byte_is_as_the_format_has_it(void)
 	free(m.data);
 }
 
-static void test_numbers_survive_at_their_limits(void)
+TEST(test_numbers_survive_at_their_limits)
 {
 	static const int64_t values[] = { 0, 1, -1, 127, 128, INT64_MIN, INT64_MAX, -4096 };
 	struct pcheck_report r = { .out = stdout };
@@ -81,7 +81,7 @@ static void test_numbers_survive_at_their_limits(void)
 	pcheck_free(&p);
 }
 
-static void test_deepest_stacks_are_whole(void)
+TEST(test_deepest_stacks_are_whole)
 {
 	static uint64_t stack[4096];
 	struct pcheck_report r = { .out = stdout };
@@ -107,7 +107,7 @@ static void test_deepest_stacks_are_whole(void)
 	pcheck_free(&p);
 }
 
-static void test_text_is_written_once_and_repaired(void)
+TEST(test_text_is_written_once_and_repaired)
 {
 	struct pcheck_report r = { .out = stdout };
 	struct memory_sink m = MEMORY_SINK;
@@ -137,7 +137,7 @@ static void test_text_is_written_once_and_repaired(void)
 	pcheck_free(&p);
 }
 
-static void test_what_readers_reject_is_left_out(void)
+TEST(test_what_readers_reject_is_left_out)
 {
 	static const struct cp_pprof_label empty = { "key", "", 5, "u" };
 	struct pcheck_report r = { .out = stdout };
@@ -159,7 +159,7 @@ static void test_what_readers_reject_is_left_out(void)
 	pcheck_free(&p);
 }
 
-static void test_first_error_of_the_sink_is_kept(void)
+TEST(test_first_error_of_the_sink_is_kept)
 {
 	struct memory_sink m = MEMORY_SINK;
 	struct cp_pprof w;
@@ -193,7 +193,7 @@ static int fill_memory(void)
 	return cp_pprof_close(&w) == -ENOMEM && cp_pprof_close(&w) == -ENOMEM ? 0 : 1;
 }
 
-static void test_lack_of_memory_is_an_error(void)
+TEST(test_lack_of_memory_is_an_error)
 {
 	int status, pid = fork();
 
@@ -201,16 +201,4 @@ static void test_lack_of_memory_is_an_error(void)
 		_exit(fill_memory());
 	waitpid(pid, &status, 0);
 	CHECK_EQ(status, 0);
-}
-
-int main(void)
-{
-	RUN(test_every_byte_is_as_the_format_has_it);
-	RUN(test_numbers_survive_at_their_limits);
-	RUN(test_deepest_stacks_are_whole);
-	RUN(test_text_is_written_once_and_repaired);
-	RUN(test_what_readers_reject_is_left_out);
-	RUN(test_first_error_of_the_sink_is_kept);
-	RUN(test_lack_of_memory_is_an_error);
-	return harness_end();
 }

@@ -52,13 +52,13 @@ static void publish(void)
 	context.payload = (uint64_t)(uintptr_t)message;
 }
 
-static void test_attributes_are_read(void)
+TEST(test_attributes_are_read)
 {
 	publish();
 	CHECK_STR(read_it(), " host.name=a number=300");
 }
 
-static void test_what_is_not_valid_is_not_read(void)
+TEST(test_what_is_not_valid_is_not_read)
 {
 	publish();
 	context.published = 0;
@@ -80,7 +80,7 @@ static void test_what_is_not_valid_is_not_read(void)
 	CHECK_STR(seen, "");
 }
 
-static void test_every_truncation_and_flip_is_survived(void)
+TEST(test_every_truncation_and_flip_is_survived)
 {
 	publish();
 	for (uint32_t i = 0; i < sizeof(MESSAGE) - 1; i++) {
@@ -94,12 +94,4 @@ static void test_every_truncation_and_flip_is_survived(void)
 		}
 	}
 	CHECK_STR(read_it(), " host.name=a number=300");
-}
-
-int main(void)
-{
-	RUN(test_attributes_are_read);
-	RUN(test_what_is_not_valid_is_not_read);
-	RUN(test_every_truncation_and_flip_is_survived);
-	return harness_end();
 }

@@ -50,7 +50,7 @@ static bool pop(struct cp_ring *r, uint64_t n)
 	return right;
 }
 
-static void test_ring_records_come_out_in_order(void)
+TEST(test_ring_records_come_out_in_order)
 {
 	struct cp_ring *r;
 
@@ -66,7 +66,7 @@ static void test_ring_records_come_out_in_order(void)
 	cp_ring_give(r);
 }
 
-static void test_ring_full_refuses_and_goes_on_after_a_drain(void)
+TEST(test_ring_full_refuses_and_goes_on_after_a_drain)
 {
 	struct cp_ring *r = cp_ring_take();
 	uint64_t in = 0, out = 0;
@@ -103,7 +103,7 @@ static void wake(void)
 }
 
 /* Threads keep their rings from one run of the profiler to the next. */
-static void test_ring_of_an_earlier_run_takes_deeper_stacks(void)
+TEST(test_ring_of_an_earlier_run_takes_deeper_stacks)
 {
 	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_to_depth };
 	struct cp_thread *t = cp_thread_claim();
@@ -166,7 +166,7 @@ static void sample_and_give_away(bool hook)
 	cp_thread_free(given_away);
 }
 
-static void test_ring_that_is_given_away_amid_a_sample_has_it(void)
+TEST(test_ring_that_is_given_away_amid_a_sample_has_it)
 {
 	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_and_give_away };
 
@@ -176,7 +176,7 @@ static void test_ring_that_is_given_away_amid_a_sample_has_it(void)
 }
 
 /* A thread's last stack, repeated when it ends, may be of an earlier run with deeper stacks. */
-static void test_ring_repeats_no_more_than_it_has_reserved(void)
+TEST(test_ring_repeats_no_more_than_it_has_reserved)
 {
 	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_to_depth };
 	struct cp_thread *t = cp_thread_claim();
@@ -230,7 +230,7 @@ static void *produce(void *arg)
 	return arg;
 }
 
-static void test_ring_producer_and_consumer_at_once(void)
+TEST(test_ring_producer_and_consumer_at_once)
 {
 	struct cp_record *record;
 	pthread_t t;
@@ -271,7 +271,7 @@ static void *take_and_give(void *arg)
 	return arg;
 }
 
-static void test_ring_pool_gives_a_ring_to_one_only(void)
+TEST(test_ring_pool_gives_a_ring_to_one_only)
 {
 	pthread_t t[4];
 
@@ -280,16 +280,4 @@ static void test_ring_pool_gives_a_ring_to_one_only(void)
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 	CHECK_EQ(shared_rings, 0);
-}
-
-int main(void)
-{
-	RUN(test_ring_records_come_out_in_order);
-	RUN(test_ring_full_refuses_and_goes_on_after_a_drain);
-	RUN(test_ring_of_an_earlier_run_takes_deeper_stacks);
-	RUN(test_ring_that_is_given_away_amid_a_sample_has_it);
-	RUN(test_ring_repeats_no_more_than_it_has_reserved);
-	RUN(test_ring_producer_and_consumer_at_once);
-	RUN(test_ring_pool_gives_a_ring_to_one_only);
-	return harness_end();
 }

@@ -48,7 +48,7 @@ static void add_trees(void)
 	}
 }
 
-static void test_each_stack_is_there_once(void)
+TEST(test_each_stack_is_there_once)
 {
 	static bool seen[STACKS];
 	const uint32_t canonical[] = { 0 };
@@ -64,7 +64,7 @@ static void test_each_stack_is_there_once(void)
 	end();
 }
 
-static void test_common_outer_frames_stand_together(void)
+TEST(test_common_outer_frames_stand_together)
 {
 	const uint32_t canonical[] = { 0 };
 	unsigned changes = 0;
@@ -77,7 +77,7 @@ static void test_common_outer_frames_stand_together(void)
 	end();
 }
 
-static void test_stacks_of_threads_alike_stand_together_in_their_order(void)
+TEST(test_stacks_of_threads_alike_stand_together_in_their_order)
 {
 	static const uint32_t same[] = { 7, 8, 9 }, other[] = { 7, 8, 10 };
 	/* Thread 2 is called, and numbered, like thread 0. */
@@ -102,12 +102,4 @@ static void test_stacks_of_threads_alike_stand_together_in_their_order(void)
 		if (rows.items[i].stack == 4)
 			CHECK(rows.items[i].thread == CP_NO_THREAD);
 	end();
-}
-
-int main(void)
-{
-	RUN(test_each_stack_is_there_once);
-	RUN(test_common_outer_frames_stand_together);
-	RUN(test_stacks_of_threads_alike_stand_together_in_their_order);
-	return harness_end();
 }

@@ -71,7 +71,7 @@ static void learn_module(const char *name, void *inside)
 	CHECK(learnt > 20 * left);
 }
 
-static void test_real_functions_give_the_rows_rules(void)
+TEST(test_real_functions_give_the_rows_rules)
 {
 	void *lib = dlopen("libstdc++.so.6", RTLD_NOW), *f;
 
@@ -93,7 +93,7 @@ static uint32_t rule_of(const char *cie, size_t cie_size, const void *program, s
 }
 #define RULE(program, offset) rule_of(BYTES(CIE_PROGRAM), BYTES(program), offset)
 
-static void test_what_is_not_known_is_left_to_the_row(void)
+TEST(test_what_is_not_known_is_left_to_the_row)
 {
 	CHECK(!RULE("", 0));			     /* says nothing */
 	CHECK(!RULE("\0\0", 0));		     /* nor this */
@@ -112,7 +112,7 @@ static void test_what_is_not_known_is_left_to_the_row(void)
 
 #if defined(__x86_64__)
 
-static void test_usual_functions_are_learnt(void)
+TEST(test_usual_functions_are_learnt)
 {
 	/* push %rbp, push %rbx, sub $n; the end of it; more of it */
 	static const char body[] = "\101\016\020\206\002\101\016\030\203\003\104\016\220\001"
@@ -133,7 +133,7 @@ static void test_usual_functions_are_learnt(void)
 #if defined(__x86_64__)
 
 /* As clang has it: the frame's end goes up over a comparison, but not its description. */
-static void test_a_freed_frame_is_left_to_the_row(void)
+TEST(test_a_freed_frame_is_left_to_the_row)
 {
 	static union {
 		struct image image;
@@ -182,7 +182,7 @@ static size_t some_program(uint32_t *s, uint8_t *p)
 	return n;
 }
 
-static void test_any_program_gives_the_rows_rule(void)
+TEST(test_any_program_gives_the_rows_rule)
 {
 	uint8_t program[32];
 	uint32_t s = 2463534242u;
@@ -199,16 +199,4 @@ static void test_any_program_gives_the_rows_rule(void)
 	}
 	printf("# %u learnt, %u left to the row\n", learnt, left);
 	CHECK(learnt > 20000);
-}
-
-int main(void)
-{
-	RUN(test_real_functions_give_the_rows_rules);
-	RUN(test_what_is_not_known_is_left_to_the_row);
-#if defined(__x86_64__)
-	RUN(test_usual_functions_are_learnt);
-	RUN(test_a_freed_frame_is_left_to_the_row);
-#endif
-	RUN(test_any_program_gives_the_rows_rule);
-	return harness_end();
 }

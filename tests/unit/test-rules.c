@@ -31,7 +31,7 @@ static uint64_t some_pc(uint64_t *s)
 	       ((UINT64_C(1) << CP_CFI_PC_BITS) - 1);
 }
 
-static void test_hit_is_never_another_pc(void)
+TEST(test_hit_is_never_another_pc)
 {
 	unsigned hits = 0;
 
@@ -52,7 +52,7 @@ static void test_hit_is_never_another_pc(void)
 	printf("# %u hits by chance\n", hits);
 }
 
-static void test_what_does_not_fit_is_not_put(void)
+TEST(test_what_does_not_fit_is_not_put)
 {
 	cp_rules_clear();
 	cp_rules_put(UINT64_C(1) << CP_CFI_PC_BITS, CP_RULE_MARK);
@@ -78,7 +78,7 @@ static void *hammer(void *arg)
 	return (void *)wrong;
 }
 
-static void test_threads_never_see_a_torn_entry(void)
+TEST(test_threads_never_see_a_torn_entry)
 {
 	pthread_t t[4];
 	void *wrong;
@@ -106,7 +106,7 @@ static struct cp_cfi_row usual(void)
 	return row;
 }
 
-static void test_usual_row_becomes_a_rule(void)
+TEST(test_usual_row_becomes_a_rule)
 {
 	uint64_t stack[32];
 	struct cp_stackmem m;
@@ -131,7 +131,7 @@ static void test_usual_row_becomes_a_rule(void)
 	CHECK_EQ(q.pc, 117);
 }
 
-static void test_unusual_rows_stay_out(void)
+TEST(test_unusual_rows_stay_out)
 {
 	struct cp_cfi_row row;
 
@@ -163,15 +163,3 @@ static void test_unusual_rows_stay_out(void)
 }
 
 #endif
-
-int main(void)
-{
-	RUN(test_hit_is_never_another_pc);
-	RUN(test_what_does_not_fit_is_not_put);
-	RUN(test_threads_never_see_a_torn_entry);
-#if defined(__x86_64__)
-	RUN(test_usual_row_becomes_a_rule);
-	RUN(test_unusual_rows_stay_out);
-#endif
-	return harness_end();
-}

@@ -63,7 +63,7 @@ static int without_links_either(void)
 		       : write_without_replacing();
 }
 
-static void test_links_stand_in_for_exclusive_rename(void)
+TEST(test_links_stand_in_for_exclusive_rename)
 {
 	int r;
 
@@ -75,7 +75,7 @@ static void test_links_stand_in_for_exclusive_rename(void)
 	CHECK_EQ(r, 0);
 }
 
-static void test_claimed_names_stand_in_for_links(void)
+TEST(test_claimed_names_stand_in_for_links)
 {
 	int r;
 
@@ -114,7 +114,7 @@ static int with_a_new_name(void)
 	       cp_sink_file_close(&f, false, true) || strcmp(text_of(at("a")), "new");
 }
 
-static void test_fsync_fails_only_for_a_reason(void)
+TEST(test_fsync_fails_only_for_a_reason)
 {
 	int r;
 
@@ -138,7 +138,7 @@ static void count_signal(int sig)
 	raised++;
 }
 
-static void test_reader_that_left_raises_no_signal(void)
+TEST(test_reader_that_left_raises_no_signal)
 {
 	sigset_t pipe_only, pending;
 	int p[2];
@@ -205,12 +205,12 @@ static void check_slow_pipe(int flags)
 	CHECK_EQ(r.sum, sum);
 }
 
-static void test_descriptor_that_does_not_block_is_waited_for(void)
+TEST(test_descriptor_that_does_not_block_is_waited_for)
 {
 	check_slow_pipe(O_NONBLOCK);
 }
 
-static void test_interruptions_lose_nothing(void)
+TEST(test_interruptions_lose_nothing)
 {
 	struct sigaction sa = { .sa_handler = count_signal }; /* no SA_RESTART */
 	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
@@ -222,15 +222,4 @@ static void test_interruptions_lose_nothing(void)
 	check_slow_pipe(O_NONBLOCK);
 	setitimer(ITIMER_REAL, &never, NULL);
 	CHECK(raised > 10);
-}
-
-int main(void)
-{
-	RUN(test_links_stand_in_for_exclusive_rename);
-	RUN(test_claimed_names_stand_in_for_links);
-	RUN(test_fsync_fails_only_for_a_reason);
-	RUN(test_reader_that_left_raises_no_signal);
-	RUN(test_descriptor_that_does_not_block_is_waited_for);
-	RUN(test_interruptions_lose_nothing);
-	return harness_end();
 }

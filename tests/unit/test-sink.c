@@ -19,7 +19,7 @@ static int put(const char *text)
 	return f.sink.write(&f.sink, text, strlen(text));
 }
 
-static void test_file_appears_whole_and_private(void)
+TEST(test_file_appears_whole_and_private)
 {
 	struct stat st;
 	mode_t old = umask(0);
@@ -37,7 +37,7 @@ static void test_file_appears_whole_and_private(void)
 	CHECK_EQ(entries(1), 1);
 }
 
-static void test_old_file_stays_until_close(void)
+TEST(test_old_file_stays_until_close)
 {
 	make_folder();
 	write_text(at("a.pb"), "old");
@@ -50,7 +50,7 @@ static void test_old_file_stays_until_close(void)
 	CHECK_EQ(entries(1), 1);
 }
 
-static void test_failure_keeps_the_old_file(void)
+TEST(test_failure_keeps_the_old_file)
 {
 	make_folder();
 	write_text(at("a.pb"), "old");
@@ -61,7 +61,7 @@ static void test_failure_keeps_the_old_file(void)
 	CHECK_EQ(entries(1), 1);
 }
 
-static void test_path_that_can_not_be(void)
+TEST(test_path_that_can_not_be)
 {
 	char name[300];
 
@@ -84,7 +84,7 @@ static void test_path_that_can_not_be(void)
 	CHECK_EQ(entries(1), 2);
 }
 
-static void test_pipes_and_sockets_are_refused(void)
+TEST(test_pipes_and_sockets_are_refused)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int s = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -99,7 +99,7 @@ static void test_pipes_and_sockets_are_refused(void)
 	CHECK_EQ(entries(1), 2);
 }
 
-static void test_nothing_below_dev_is_replaced(void)
+TEST(test_nothing_below_dev_is_replaced)
 {
 	CHECK_EQ(cp_sink_file_open(&f, "/dev/stdout"), -EINVAL);
 	CHECK_EQ(cp_sink_file_open(&f, "//dev/stdout"), -EINVAL);
@@ -107,7 +107,7 @@ static void test_nothing_below_dev_is_replaced(void)
 	CHECK_EQ(access("/dev/a-name-that-is-not-there", F_OK), -1);
 }
 
-static void test_link_is_replaced_not_followed(void)
+TEST(test_link_is_replaced_not_followed)
 {
 	char target[512];
 	struct stat st;
@@ -128,7 +128,7 @@ static void test_link_is_replaced_not_followed(void)
 	CHECK_EQ(entries(1), 1);
 }
 
-static void test_existing_file_is_kept_on_demand(void)
+TEST(test_existing_file_is_kept_on_demand)
 {
 	make_folder();
 	write_text(at("a.1"), "one");
@@ -144,7 +144,7 @@ static void test_existing_file_is_kept_on_demand(void)
 	CHECK_EQ(entries(1), 3);
 }
 
-static void test_second_name_can_be_given_up(void)
+TEST(test_second_name_can_be_given_up)
 {
 	make_folder();
 	write_text(at("a.1"), "one");
@@ -171,7 +171,7 @@ static const char *temporary_name(const char *name)
 	return path;
 }
 
-static void test_leftovers_of_other_dead_processes_are_removed(void)
+TEST(test_leftovers_of_other_dead_processes_are_removed)
 {
 	char gone[64], child[64], numbered[64], alive[64], locked[64];
 	int pid = fork(), fd;
@@ -204,7 +204,7 @@ static void test_leftovers_of_other_dead_processes_are_removed(void)
 }
 
 /* Of another container, say, where we are process 1 as well. */
-static void test_temporary_file_of_a_live_process_stays(void)
+TEST(test_temporary_file_of_a_live_process_stays)
 {
 	static struct cp_file_sink other;
 
@@ -221,7 +221,7 @@ static void test_temporary_file_of_a_live_process_stays(void)
 	CHECK_EQ(entries(1), 1);
 }
 
-static void test_link_in_the_temporary_place_is_not_followed(void)
+TEST(test_link_in_the_temporary_place_is_not_followed)
 {
 	char target[512];
 
@@ -237,7 +237,7 @@ static void test_link_in_the_temporary_place_is_not_followed(void)
 	CHECK_EQ(entries(1), 3);
 }
 
-static void test_descriptor_is_not_the_lowest(void)
+TEST(test_descriptor_is_not_the_lowest)
 {
 	int fd, lowest = dup(1);
 
@@ -250,7 +250,7 @@ static void test_descriptor_is_not_the_lowest(void)
 	CHECK_EQ(cp_sink_file_close(&f, true, true), 0);
 }
 
-static void test_descriptor_that_became_another_file_is_left_alone(void)
+TEST(test_descriptor_that_became_another_file_is_left_alone)
 {
 	int fd;
 
@@ -269,23 +269,4 @@ static void test_descriptor_that_became_another_file_is_left_alone(void)
 	CHECK_STR(text_of(at("database")), "still open");
 	close(fd);
 	CHECK_EQ(entries(1), 1);
-}
-
-int main(void)
-{
-	RUN(test_file_appears_whole_and_private);
-	RUN(test_old_file_stays_until_close);
-	RUN(test_failure_keeps_the_old_file);
-	RUN(test_path_that_can_not_be);
-	RUN(test_pipes_and_sockets_are_refused);
-	RUN(test_nothing_below_dev_is_replaced);
-	RUN(test_link_is_replaced_not_followed);
-	RUN(test_existing_file_is_kept_on_demand);
-	RUN(test_second_name_can_be_given_up);
-	RUN(test_leftovers_of_other_dead_processes_are_removed);
-	RUN(test_temporary_file_of_a_live_process_stays);
-	RUN(test_link_in_the_temporary_place_is_not_followed);
-	RUN(test_descriptor_is_not_the_lowest);
-	RUN(test_descriptor_that_became_another_file_is_left_alone);
-	return harness_end();
 }

@@ -23,7 +23,7 @@ static bool near(uint64_t got, uint64_t exact)
 	return off * 100 <= exact;
 }
 
-static void test_quantiles_are_within_a_per_cent(void)
+TEST(test_quantiles_are_within_a_per_cent)
 {
 	static uint64_t values[100000];
 	uint64_t x = 1;
@@ -49,7 +49,7 @@ static void test_quantiles_are_within_a_per_cent(void)
 	CHECK(cp_histogram_quantile(&h, 1000) <= h.max);
 }
 
-static void test_every_value_is_near_its_bucket(void)
+TEST(test_every_value_is_near_its_bucket)
 {
 	for (uint64_t v = 1; v < UINT64_C(1) << 42; v += 1 + v / 3) {
 		memset(&h, 0, sizeof(h));
@@ -60,7 +60,7 @@ static void test_every_value_is_near_its_bucket(void)
 	}
 }
 
-static void test_spans_have_statistics_and_a_label(void)
+TEST(test_spans_have_statistics_and_a_label)
 {
 	struct cprof_span_stats s = { .size = sizeof(s) };
 	struct cprof_span outer, inner;
@@ -89,7 +89,7 @@ static void test_spans_have_statistics_and_a_label(void)
 
 /* Long spans are all measured. Of short ones one in 16 is, and stands for 16, whatever their
  * period. */
-static void test_measured_spans_stand_for_all(void)
+TEST(test_measured_spans_stand_for_all)
 {
 	struct cp_span_kind *k = cp_spans_get("long");
 	uint64_t sums[3] = { 0 };
@@ -127,7 +127,7 @@ static void *end_many(void *arg)
 	return arg;
 }
 
-static void test_names_are_shared_by_threads_and_bounded(void)
+TEST(test_names_are_shared_by_threads_and_bounded)
 {
 	uint64_t all = 0;
 	pthread_t t[4];
@@ -197,25 +197,14 @@ static void check_stepped(const char *name, const char *handlers)
 	cp_spans_fork_child();
 }
 
-static void test_a_name_is_given_once_however_it_is_interrupted(void)
+TEST(test_a_name_is_given_once_however_it_is_interrupted)
 {
 	check_stepped("the same", "the same");
 	check_stepped("one", "another");
 }
 #else
-static void test_a_name_is_given_once_however_it_is_interrupted(void)
+TEST(test_a_name_is_given_once_however_it_is_interrupted)
 {
 	SKIP("no stepping here");
 }
 #endif
-
-int main(void)
-{
-	RUN(test_quantiles_are_within_a_per_cent);
-	RUN(test_every_value_is_near_its_bucket);
-	RUN(test_spans_have_statistics_and_a_label);
-	RUN(test_measured_spans_stand_for_all);
-	RUN(test_names_are_shared_by_threads_and_bounded);
-	RUN(test_a_name_is_given_once_however_it_is_interrupted);
-	return harness_end();
-}

@@ -17,7 +17,7 @@ static struct cp_stack_depot_entry *find(uint64_t first, unsigned depth, uint64_
 		.pcs = pcs, .hash = hash, .depth = depth, .interval = interval });
 }
 
-static void test_depot_same_stack_same_entry(void)
+TEST(test_depot_same_stack_same_entry)
 {
 	struct cp_stack_depot_entry *e = find(1000, 20, 1);
 
@@ -31,7 +31,7 @@ static void test_depot_same_stack_same_entry(void)
 	CHECK_EQ(e->pcs[19], 1019);
 }
 
-static void test_depot_epochs_do_not_mix(void)
+TEST(test_depot_epochs_do_not_mix)
 {
 	struct cp_stack_depot_entry *e = find(2000, 3, 1);
 
@@ -41,7 +41,7 @@ static void test_depot_epochs_do_not_mix(void)
 	CHECK_EQ(e->seen.epoch, cp_stack_depot_epoch() - 1);
 }
 
-static void test_depot_retired_stacks_are_not_found(void)
+TEST(test_depot_retired_stacks_are_not_found)
 {
 	struct cp_stack_depot_entry *below = find(500000, 5, 1), *in = find(500001, 5, 1),
 				    *above = find(500020, 5, 1), *again;
@@ -59,7 +59,7 @@ static void test_depot_retired_stacks_are_not_found(void)
 }
 
 /* Stacks are looked at when they are asked for: also after much else has gone. */
-static void test_depot_stacks_outlive_what_others_lead_through(void)
+TEST(test_depot_stacks_outlive_what_others_lead_through)
 {
 	struct cp_stack_depot_entry *stays = find(600000, 5, 1), *goes = find(600100, 5, 1);
 	uint64_t before = cp_stack_depot_mapped();
@@ -83,14 +83,14 @@ static void test_depot_stacks_outlive_what_others_lead_through(void)
 	CHECK(find(600000, 5, 1) != stays);
 }
 
-static void test_depot_deepest_stacks_fit(void)
+TEST(test_depot_deepest_stacks_fit)
 {
 	CHECK(find(1, 4096, 1) != NULL);
 	for (unsigned i = 0; i < 100; i++)
 		CHECK(find(100000 + i, 4096, 1) == find(100000 + i, 4096, 1));
 }
 
-static void test_depot_counts_what_is_in_use(void)
+TEST(test_depot_counts_what_is_in_use)
 {
 	struct cp_stack_depot_entry *e = find(3000, 5, 1);
 
@@ -105,7 +105,7 @@ static void test_depot_counts_what_is_in_use(void)
 	CHECK_EQ(cp_stack_depot_in_use(e).bytes, 950);
 }
 
-static void test_depot_keeps_the_peak(void)
+TEST(test_depot_keeps_the_peak)
 {
 	struct cp_stack_depot_entry *e = find(4000, 5, 1), *idle = find(4100, 5, 1), *late;
 
@@ -131,7 +131,7 @@ static void count(struct cp_stack_depot_entry *e, void *arg)
 	++*(unsigned *)arg;
 }
 
-static void test_depot_collector_sees_each_once(void)
+TEST(test_depot_collector_sees_each_once)
 {
 	unsigned before = 0, after = 0;
 
@@ -145,7 +145,7 @@ static void test_depot_collector_sees_each_once(void)
 	CHECK_EQ(after, before + 2);
 }
 
-static void test_depot_tells_apart_what_came_since(void)
+TEST(test_depot_tells_apart_what_came_since)
 {
 	unsigned all = 0, since = 0;
 	uint32_t newest;
@@ -169,7 +169,7 @@ static void wake(void)
 	woken++;
 }
 
-static void test_depot_wakes_the_collector_once_for_many(void)
+TEST(test_depot_wakes_the_collector_once_for_many)
 {
 	cp_stack_depot_take_fresh();
 	cp_stack_depot_wake = wake;
@@ -213,7 +213,7 @@ static void sum(struct cp_stack_depot_entry *e, void *arg)
 	stacks++;
 }
 
-static void test_depot_threads_lose_nothing(void)
+TEST(test_depot_threads_lose_nothing)
 {
 	pthread_t t[THREADS];
 
@@ -226,20 +226,4 @@ static void test_depot_threads_lose_nothing(void)
 	CHECK_EQ(stacks, STACKS);
 	CHECK_EQ(objects, THREADS * 5 * STACKS);
 	CHECK_EQ(bytes, (uint64_t)THREADS * 5 * STACKS * (STACKS - 1) / 2);
-}
-
-int main(void)
-{
-	RUN(test_depot_same_stack_same_entry);
-	RUN(test_depot_epochs_do_not_mix);
-	RUN(test_depot_retired_stacks_are_not_found);
-	RUN(test_depot_stacks_outlive_what_others_lead_through);
-	RUN(test_depot_deepest_stacks_fit);
-	RUN(test_depot_counts_what_is_in_use);
-	RUN(test_depot_keeps_the_peak);
-	RUN(test_depot_collector_sees_each_once);
-	RUN(test_depot_tells_apart_what_came_since);
-	RUN(test_depot_wakes_the_collector_once_for_many);
-	RUN(test_depot_threads_lose_nothing);
-	return harness_end();
 }

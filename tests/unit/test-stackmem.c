@@ -27,7 +27,7 @@ static unsigned char *pages(const char *layout)
 	return p;
 }
 
-static void test_probe_tells_readable_from_not(void)
+TEST(test_probe_tells_readable_from_not)
 {
 	unsigned char *p = pages(".x.");
 
@@ -42,7 +42,7 @@ static void test_probe_tells_readable_from_not(void)
 	munmap(p, 3 * PAGE);
 }
 
-static void test_probe_leaves_the_signal_mask(void)
+TEST(test_probe_leaves_the_signal_mask)
 {
 	static uint64_t full[2] = { UINT64_MAX, 0 };
 	uint64_t before = 0, after = 0;
@@ -54,7 +54,7 @@ static void test_probe_leaves_the_signal_mask(void)
 	CHECK_EQ(after, before);
 }
 
-static void test_own_stack_is_read_with_its_red_zone(void)
+TEST(test_own_stack_is_read_with_its_red_zone)
 {
 	unsigned char *p = pages("...");
 	uint64_t base = (uint64_t)p, sp = base + PAGE + 512, w = 7;
@@ -70,7 +70,7 @@ static void test_own_stack_is_read_with_its_red_zone(void)
 	munmap(p, 3 * PAGE);
 }
 
-static void test_red_zone_stops_at_a_guard_page(void)
+TEST(test_red_zone_stops_at_a_guard_page)
 {
 	unsigned char *p = pages("x..");
 	uint64_t base = (uint64_t)p, sp = base + PAGE + 64, w = 7;
@@ -84,7 +84,7 @@ static void test_red_zone_stops_at_a_guard_page(void)
 	munmap(p, 3 * PAGE);
 }
 
-static void test_reads_over_the_top_are_refused(void)
+TEST(test_reads_over_the_top_are_refused)
 {
 	unsigned char *p = pages("..x");
 	uint64_t base = (uint64_t)p, w = 7;
@@ -117,7 +117,7 @@ static void read_unknown(struct cp_stackmem *m, uint64_t base)
 	CHECK(cp_stackmem_read(m, base + PAGE, &w) && w == PAGE);
 }
 
-static void test_unknown_bounds_are_read_as_far_as_there_is_memory(void)
+TEST(test_unknown_bounds_are_read_as_far_as_there_is_memory)
 {
 	static struct cp_stackmem_room room;
 	unsigned char *p = pages("...x.");
@@ -136,7 +136,7 @@ static void test_unknown_bounds_are_read_as_far_as_there_is_memory(void)
 }
 
 /* The page of a stack pointer at its very begin need not be a part of the stack. */
-static void test_only_a_page_that_is_stood_on_is_read_at_once(void)
+TEST(test_only_a_page_that_is_stood_on_is_read_at_once)
 {
 	unsigned char *p = pages("..");
 	uint64_t base = (uint64_t)p, w = 7;
@@ -184,7 +184,7 @@ static int look_at(unsigned char *page, struct cp_stackmem_room *room)
 }
 
 /* Another thread's, which a register leads to. */
-static void test_memory_that_goes_while_it_is_read(void)
+TEST(test_memory_that_goes_while_it_is_read)
 {
 	static struct cp_stackmem_room room;
 	unsigned char *p = pages(".");
@@ -201,7 +201,7 @@ static void test_memory_that_goes_while_it_is_read(void)
 	munmap(p, PAGE);
 }
 
-static void test_garbage_addresses_are_refused(void)
+TEST(test_garbage_addresses_are_refused)
 {
 	static const uint64_t wild[] = { 0,
 					 1,
@@ -223,18 +223,4 @@ static void test_garbage_addresses_are_refused(void)
 	cp_stackmem_init(&m, (uint64_t)&w, 5, 3); /* bounds the wrong way around */
 	CHECK_EQ(m.direct_size, 0);
 	CHECK_EQ(w, 7);
-}
-
-int main(void)
-{
-	RUN(test_probe_tells_readable_from_not);
-	RUN(test_probe_leaves_the_signal_mask);
-	RUN(test_own_stack_is_read_with_its_red_zone);
-	RUN(test_red_zone_stops_at_a_guard_page);
-	RUN(test_reads_over_the_top_are_refused);
-	RUN(test_unknown_bounds_are_read_as_far_as_there_is_memory);
-	RUN(test_only_a_page_that_is_stood_on_is_read_at_once);
-	RUN(test_memory_that_goes_while_it_is_read);
-	RUN(test_garbage_addresses_are_refused);
-	return harness_end();
 }

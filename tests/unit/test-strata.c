@@ -83,7 +83,7 @@ static uint64_t not_sampled(uint32_t thread, unsigned v)
 	return cp_aggregate_row_at(&a, row)->values[v];
 }
 
-static void test_events_that_are_all_sampled_stay_as_they_are(void)
+TEST(test_events_that_are_all_sampled_stay_as_they_are)
 {
 	begin(16);
 	for (unsigned i = 0; i < 5; i++)
@@ -98,7 +98,7 @@ static void test_events_that_are_all_sampled_stay_as_they_are(void)
 	end();
 }
 
-static void test_what_was_not_sampled_is_divided_among_shares(void)
+TEST(test_what_was_not_sampled_is_divided_among_shares)
 {
 	begin(0);
 	sampled(0, 0, 1000, 1);
@@ -130,7 +130,7 @@ static void test_what_was_not_sampled_is_divided_among_shares(void)
 	end();
 }
 
-static void test_without_a_sample_there_is_a_row(void)
+TEST(test_without_a_sample_there_is_a_row)
 {
 	begin(16);
 	exact(3, 4, 50);
@@ -149,7 +149,7 @@ static void test_without_a_sample_there_is_a_row(void)
 	end();
 }
 
-static void test_samples_that_are_counted_elsewhere_do_not_add_up(void)
+TEST(test_samples_that_are_counted_elsewhere_do_not_add_up)
 {
 	begin(0);
 	/* The events of both were told before; a third is not. */
@@ -174,7 +174,7 @@ static void test_samples_that_are_counted_elsewhere_do_not_add_up(void)
 }
 
 /* Threads that end after an event or two: one of them is sampled. */
-static void test_strata_with_few_samples_are_settled_together(void)
+TEST(test_strata_with_few_samples_are_settled_together)
 {
 	begin(16);
 	sampled(0, 0, 10, 0.5);
@@ -202,7 +202,7 @@ static void test_strata_with_few_samples_are_settled_together(void)
 
 /* Sums are exact after each of many settles, and the mean of a row is its true one, also of values
  * far below 1. */
-static void test_many_settles_sum_up_and_round_fairly(void)
+TEST(test_many_settles_sum_up_and_round_fairly)
 {
 	enum { SETTLES = 3000, ROWS = 6, EVENTS = 40 };
 	uint64_t random = 1, count = 0, value = 0, truth[ROWS] = { 0 }, all = 0;
@@ -238,7 +238,7 @@ static void test_many_settles_sum_up_and_round_fairly(void)
 	end();
 }
 
-static void test_parts_of_an_event_go_to_each_row_in_turn(void)
+TEST(test_parts_of_an_event_go_to_each_row_in_turn)
 {
 	const uint64_t none[CP_VALUES] = { 0 };
 
@@ -261,7 +261,7 @@ static void add_both(struct cp_stack *row, const uint64_t values[CP_VALUES])
 	row->values[0] += values[0] + values[1];
 }
 
-static void test_a_mode_adds_in_its_own_way(void)
+TEST(test_a_mode_adds_in_its_own_way)
 {
 	begin(0);
 	sampled(0, 0, 10, 1);
@@ -271,17 +271,4 @@ static void test_a_mode_adds_in_its_own_way(void)
 	CHECK_EQ(value_of(0, 0, 0), 11);
 	CHECK_EQ(not_sampled(1, 0), 5);
 	end();
-}
-
-int main(void)
-{
-	RUN(test_events_that_are_all_sampled_stay_as_they_are);
-	RUN(test_what_was_not_sampled_is_divided_among_shares);
-	RUN(test_without_a_sample_there_is_a_row);
-	RUN(test_samples_that_are_counted_elsewhere_do_not_add_up);
-	RUN(test_strata_with_few_samples_are_settled_together);
-	RUN(test_many_settles_sum_up_and_round_fairly);
-	RUN(test_parts_of_an_event_go_to_each_row_in_turn);
-	RUN(test_a_mode_adds_in_its_own_way);
-	return harness_end();
 }

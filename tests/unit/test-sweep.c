@@ -3,6 +3,7 @@
  * comes first, each has one record. The linker leads calls over functions of this file, where the
  * other thread gets its turn.
  */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <pthread.h>
@@ -120,7 +121,7 @@ static void bystander_end(struct bystander *b)
 }
 
 /* A prepared thread's record counts as a thread; meanwhile the sweep may overlook one. */
-static void test_a_thread_is_registered_when_it_is_seen_twice_in_a_row(void)
+TEST(test_a_thread_is_registered_when_it_is_seen_twice_in_a_row)
 {
 	struct cp_thread *prepared;
 	struct bystander b;
@@ -220,12 +221,12 @@ static void enter_at(void (**place)(void))
 	bystander_end(&b);
 }
 
-static void test_a_thread_that_enters_while_it_is_registered_has_one_record(void)
+TEST(test_a_thread_that_enters_while_it_is_registered_has_one_record)
 {
 	enter_at(&at_claim);
 }
 
-static void test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer(void)
+TEST(test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer)
 {
 	enter_at(&at_foreign_begin);
 }
@@ -243,7 +244,7 @@ static void *sweep_without_entries(void *swept)
 	return NULL;
 }
 
-static void test_a_live_thread_that_is_not_listed_keeps_its_record(void)
+TEST(test_a_live_thread_that_is_not_listed_keeps_its_record)
 {
 	struct bystander b;
 	pthread_t thread;
@@ -264,7 +265,7 @@ static void test_a_live_thread_that_is_not_listed_keeps_its_record(void)
 
 /* A task of the profiler that got a record before it was known as such doesn't count as the
  * program's. */
-static void test_a_thread_of_ours_loses_its_record(void)
+TEST(test_a_thread_of_ours_loses_its_record)
 {
 	struct bystander b;
 	struct cp_sweep_ours ours = none;
@@ -334,13 +335,13 @@ static void fill_lists(void)
 		bystander_end(&b[i]);
 }
 
-static void test_a_fork_while_the_list_of_strangers_moves(void)
+TEST(test_a_fork_while_the_list_of_strangers_moves)
 {
 	fill_lists();
 	check_fork_while(strangers_move);
 }
 
-static void test_a_fork_while_the_index_of_records_moves(void)
+TEST(test_a_fork_while_the_index_of_records_moves)
 {
 	fill_lists();
 	check_fork_while(tids_move);
@@ -362,13 +363,7 @@ int main(void)
 	CHECK_EQ(cp_cpu_start(1, CP_ENGINE_TIMER), 0);
 	/* Nobody takes what a timer may say. */
 	signal(SIGPROF, SIG_IGN);
-	RUN(test_a_thread_is_registered_when_it_is_seen_twice_in_a_row);
-	RUN(test_a_thread_that_enters_while_it_is_registered_has_one_record);
-	RUN(test_a_thread_that_enters_while_its_foreign_record_begins_leaves_no_timer);
-	RUN(test_a_live_thread_that_is_not_listed_keeps_its_record);
-	RUN(test_a_thread_of_ours_loses_its_record);
-	RUN(test_a_fork_while_the_list_of_strangers_moves);
-	RUN(test_a_fork_while_the_index_of_records_moves);
+	harness_all();
 	cp_cpu_stop();
 	return harness_end();
 }

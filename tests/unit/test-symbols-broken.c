@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names for addresses, where there is no module, its file can't be read, or it is broken: an error
  * at most, and an end. */
+#define OWN_MAIN
 #include "symbols-fixture.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #include "base/sys.h"
 
-static void test_what_is_no_module_is_refused(void)
+TEST(test_what_is_no_module_is_refused)
 {
 	static const char *const paths[] = {
 		"/dev/null", "/proc/self/maps", "/", "", "[vdso]", "/x"
@@ -101,7 +102,7 @@ static uint32_t symtab_at(void)
 	return (uint32_t)t.off;
 }
 
-static void test_a_file_that_cannot_be_read_is_told(void)
+TEST(test_a_file_that_cannot_be_read_is_told)
 {
 	uint8_t id[CP_BUILD_ID_MAX];
 	struct cp_symbol_module m = { .path = fixture.path }, mapped = mapped_fixture(id);
@@ -141,7 +142,7 @@ static void find_all(const struct cp_symbol_module *m)
 
 static const uint8_t flips[] = { 0x01, 0x80, 0xff };
 
-static void test_broken_files_do_no_harm(void)
+TEST(test_broken_files_do_no_harm)
 {
 	struct cp_symbol_module m = { 0 };
 	char path[64];
@@ -168,7 +169,7 @@ static void test_broken_files_do_no_harm(void)
 	free(bytes);
 }
 
-static void test_broken_images_do_no_harm(void)
+TEST(test_broken_images_do_no_harm)
 {
 	struct cp_symbol_module m = { .path = "/nowhere", .image_size = IMAGE_SIZE };
 	uint8_t *image =
@@ -198,9 +199,6 @@ int main(void)
 
 	if (skipped)
 		return skipped;
-	RUN(test_what_is_no_module_is_refused);
-	RUN(test_a_file_that_cannot_be_read_is_told);
-	RUN(test_broken_files_do_no_harm);
-	RUN(test_broken_images_do_no_harm);
+	harness_all();
 	return symbols_end();
 }

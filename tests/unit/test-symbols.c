@@ -2,6 +2,7 @@
 /* Names for addresses of a real shared object. Files that are broken or can't be read:
  * test-symbols-broken.c; of modules that are gone, and of the vdso: trap_deleted_files,
  * trap_vdso_leaf. */
+#define OWN_MAIN
 #include "symbols-fixture.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ static const char *name_of(const char *path, const void *address, uint64_t *offs
 	return name_in(&m, *offset, start);
 }
 
-static void test_plain_names_win_then_global_aliases(void)
+TEST(test_plain_names_win_then_global_aliases)
 {
 	uint64_t off;
 
@@ -38,7 +39,7 @@ static void test_plain_names_win_then_global_aliases(void)
 	CHECK_STR(name_of(fixture.path, exported("free"), &off, NULL), "free"); /* not cfree */
 }
 
-static void test_symbols_without_size_reach_to_the_next(void)
+TEST(test_symbols_without_size_reach_to_the_next)
 {
 	char **unsized = (char **)exported("unsized");
 	const char *beyond;
@@ -105,7 +106,7 @@ static void check_stripped(const char *name)
 	CHECK_STR(q[WITHOUT_FDE].name, "without_fde");
 }
 
-static void test_symbols_without_size_claim_no_stripped_code(void)
+TEST(test_symbols_without_size_claim_no_stripped_code)
 {
 	struct cp_symbol_query q[PLACES];
 	uint64_t vaddr[PLACES];
@@ -126,7 +127,7 @@ static void test_symbols_without_size_claim_no_stripped_code(void)
 	check_stripped("no-locals.so");
 }
 
-static void test_plt_stubs_are_named(void)
+TEST(test_plt_stubs_are_named)
 {
 	struct cp_symbol_module m = { .path = fixture.path };
 	struct cp_elf e;
@@ -146,7 +147,7 @@ static void test_plt_stubs_are_named(void)
 	CHECK(found);
 }
 
-static void test_memory_has_its_limit(void)
+TEST(test_memory_has_its_limit)
 {
 	struct cp_symbol_module m = { .path = fixture.path };
 	struct cp_symbol_query q = { .offset = offset_of(fixture.path,
@@ -157,7 +158,7 @@ static void test_memory_has_its_limit(void)
 	CHECK(!q.name);
 }
 
-static void test_replaced_module_is_not_used(void)
+TEST(test_replaced_module_is_not_used)
 {
 	uint8_t id[CP_BUILD_ID_MAX];
 	struct cp_symbol_module m = mapped_fixture(id);
@@ -177,11 +178,6 @@ int main(void)
 
 	if (skipped)
 		return skipped;
-	RUN(test_plain_names_win_then_global_aliases);
-	RUN(test_symbols_without_size_reach_to_the_next);
-	RUN(test_symbols_without_size_claim_no_stripped_code);
-	RUN(test_plt_stubs_are_named);
-	RUN(test_memory_has_its_limit);
-	RUN(test_replaced_module_is_not_used);
+	harness_all();
 	return symbols_end();
 }

@@ -187,7 +187,7 @@ static void set_bounds(void)
 	high = low + size;
 }
 
-static void test_memo_walks_are_the_unwinders(void)
+TEST(test_memo_walks_are_the_unwinders)
 {
 	set_bounds();
 	CHECK_EQ(cp_unwinder_dwarf.prepare ? cp_unwinder_dwarf.prepare() : 0, 0);
@@ -209,7 +209,7 @@ static void test_memo_walks_are_the_unwinders(void)
 	CHECK_EQ(bad, 0);
 }
 
-static void test_replays_are_the_unwinders(void)
+TEST(test_replays_are_the_unwinders)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 	CHECK(replayed > walks / 50);
@@ -217,7 +217,7 @@ static void test_replays_are_the_unwinders(void)
 	CHECK_EQ(wrong, 0);
 }
 
-static void test_replays_of_calls_are_the_unwinders(void)
+TEST(test_replays_of_calls_are_the_unwinders)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 	CHECK(calls_replayed > walks / 50);
@@ -255,7 +255,7 @@ static NOINLINE void second_caller(unsigned above, unsigned below)
 	USE(room);
 }
 
-static void test_replays_of_calls_need_their_registers(void)
+TEST(test_replays_of_calls_need_their_registers)
 {
 	calls_wrong = calls_replayed = 0;
 	/* From one place. The first one's stack is kept when it comes again. The words that
@@ -273,7 +273,7 @@ static void test_replays_of_calls_need_their_registers(void)
 	CHECK_EQ(calls_wrong, 0);
 }
 
-static void test_memo_is_forgotten_with_the_epoch(void)
+TEST(test_memo_is_forgotten_with_the_epoch)
 {
 	unsigned budget = 10;
 
@@ -285,22 +285,11 @@ static void test_memo_is_forgotten_with_the_epoch(void)
 	CHECK_EQ(memo.epoch, epoch);
 }
 
-static void test_memo_deep_stacks_are_the_unwinders(void)
+TEST(test_memo_deep_stacks_are_the_unwinders)
 {
 	unsigned budget = 5000;
 
 	bad = 0;
 	go(DEEPEST, &budget);
 	CHECK_EQ(bad, 0);
-}
-
-int main(void)
-{
-	RUN(test_memo_walks_are_the_unwinders);
-	RUN(test_replays_are_the_unwinders);
-	RUN(test_replays_of_calls_are_the_unwinders);
-	RUN(test_replays_of_calls_need_their_registers);
-	RUN(test_memo_is_forgotten_with_the_epoch);
-	RUN(test_memo_deep_stacks_are_the_unwinders);
-	return harness_end();
 }

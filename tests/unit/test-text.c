@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-static void test_format_writes_what_printf_would(void)
+TEST(test_format_writes_what_printf_would)
 {
 	char got[128], want[128];
 
@@ -18,7 +18,7 @@ static void test_format_writes_what_printf_would(void)
 	CHECK_STR(got, want);
 }
 
-static void test_format_cuts_and_ends_the_text(void)
+TEST(test_format_cuts_and_ends_the_text)
 {
 	char got[4] = "xxx";
 
@@ -28,7 +28,7 @@ static void test_format_cuts_and_ends_the_text(void)
 	CHECK_STR(got, "abc");
 }
 
-static void test_parse_takes_digits_and_moves_on(void)
+TEST(test_parse_takes_digits_and_moves_on)
 {
 	const char *s = "7fff-12";
 	uint64_t v = 0;
@@ -54,7 +54,7 @@ static const char *character(const char *text, size_t n)
 	return got;
 }
 
-static void test_what_drives_a_terminal_is_not_safe(void)
+TEST(test_what_drives_a_terminal_is_not_safe)
 {
 	static const char *const unsafe[] = {
 		"\033",
@@ -95,13 +95,4 @@ static void test_what_drives_a_terminal_is_not_safe(void)
 	CHECK_STR(character("\xe2\x80\xae", 2), "0 not");
 	CHECK_STR(character("\xe2\x41", 2), "1 not");
 	CHECK_STR(character("\xc2\x9b", 2), "2 not");
-}
-
-int main(void)
-{
-	RUN(test_what_drives_a_terminal_is_not_safe);
-	RUN(test_format_writes_what_printf_would);
-	RUN(test_format_cuts_and_ends_the_text);
-	RUN(test_parse_takes_digits_and_moves_on);
-	return harness_end();
 }

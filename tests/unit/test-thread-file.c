@@ -13,7 +13,7 @@
 /* No thread has this number: the kernel's limit is 2^22. */
 #define NO_THREAD (1 << 23)
 
-static void test_a_file_is_read_from_its_beginning(void)
+TEST(test_a_file_is_read_from_its_beginning)
 {
 	char text[8] = "xxxxxxx";
 
@@ -23,7 +23,7 @@ static void test_a_file_is_read_from_its_beginning(void)
 	CHECK_STR(text, "Name:");
 }
 
-static void test_a_name_fills_the_field(void)
+TEST(test_a_name_fills_the_field)
 {
 	char name[16];
 
@@ -43,7 +43,7 @@ static void test_a_name_fills_the_field(void)
 }
 
 /* The room is half of the file or less, as if the process had hundreds of groups. */
-static void test_the_end_of_a_long_status_is_kept(void)
+TEST(test_the_end_of_a_long_status_is_kept)
 {
 	uint64_t blocked = 0, kept = CP_SIGBIT(SIGUSR1) | CP_SIGBIT(SIGPROF), n = 0;
 	char whole[8192], text[512];
@@ -59,12 +59,4 @@ static void test_the_end_of_a_long_status_is_kept(void)
 	CHECK(cp_thread_file_status(cp_sys_gettid(), whole, sizeof(whole)));
 	CHECK(cp_thread_file_number(whole, "\nSigBlk:\t", 16, &blocked));
 	CHECK_EQ(blocked, kept);
-}
-
-int main(void)
-{
-	RUN(test_a_file_is_read_from_its_beginning);
-	RUN(test_a_name_fills_the_field);
-	RUN(test_the_end_of_a_long_status_is_kept);
-	return harness_end();
 }

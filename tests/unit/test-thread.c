@@ -12,7 +12,7 @@
 #include "sample/thread.h"
 #include "modes/cpu/signal/cpu_signal.h"
 
-static void test_thread_claimed_record_is_blank(void)
+TEST(test_thread_claimed_record_is_blank)
 {
 	struct cp_thread *t = cp_thread_claim();
 	uint32_t index = t->index;
@@ -76,7 +76,7 @@ static void *claim_and_free(void *arg)
 	return NULL;
 }
 
-static void test_thread_no_record_is_given_to_two(void)
+TEST(test_thread_no_record_is_given_to_two)
 {
 	pthread_t t[CLAIMERS];
 
@@ -92,7 +92,7 @@ static void test_thread_no_record_is_given_to_two(void)
 	free_all();
 }
 
-static void test_thread_fork_child_keeps_only_the_caller(void)
+TEST(test_thread_fork_child_keeps_only_the_caller)
 {
 	struct cp_thread *me = cp_thread_claim(), *other = cp_thread_claim();
 
@@ -109,12 +109,4 @@ static void test_thread_fork_child_keeps_only_the_caller(void)
 	CHECK(!other->ring);
 	cp_self.thread = NULL;
 	free_all();
-}
-
-int main(void)
-{
-	RUN(test_thread_claimed_record_is_blank);
-	RUN(test_thread_no_record_is_given_to_two);
-	RUN(test_thread_fork_child_keeps_only_the_caller);
-	return harness_end();
 }

@@ -13,7 +13,7 @@
 
 #define ONE (UINT64_C(1) << CP_TICK_RATE_SHIFT)
 
-static void test_rate(void)
+TEST(test_rate)
 {
 	const struct cp_tick_rate_pair from = { 1000000000, 5000, 0, 0 };
 	struct cp_tick_rate_pair to = { 2000000000, 5000 + 4000000000, 0, 0 };
@@ -28,7 +28,7 @@ static void test_rate(void)
 	CHECK_EQ(cp_tick_rate(&from, &to), ONE / 3);
 }
 
-static void test_too_close(void)
+TEST(test_too_close)
 {
 	const struct cp_tick_rate_pair from = { 1000000000, 5000, 0, 0 };
 	struct cp_tick_rate_pair to = { 1000000100, 5300, 0, 0 };
@@ -40,7 +40,7 @@ static void test_too_close(void)
 }
 
 /* Awake for two seconds between, and suspended for an hour. */
-static void test_a_suspended_machine(void)
+TEST(test_a_suspended_machine)
 {
 	struct cp_tick_rate_pair from = { 1000000000, 5000, 0, 0 },
 				 to = { 3000000000, 9000, 20000, 0 };
@@ -66,7 +66,7 @@ static uint64_t look(struct cp_tick_watch *w, struct cp_tick_rate_pair now)
 	return cp_tick_rate_watch_look(w, &now);
 }
 
-static void test_watch_knows_the_rate_after_a_tenth_of_a_second(void)
+TEST(test_watch_knows_the_rate_after_a_tenth_of_a_second)
 {
 	struct cp_tick_watch w = { .since = after(0, 2) };
 
@@ -76,7 +76,7 @@ static void test_watch_knows_the_rate_after_a_tenth_of_a_second(void)
 
 /* Two readings of 0.2 us each, 0.1 s apart, are right to one in a million; longer ones are not, and
  * are when they are farther apart. */
-static void test_watch_waits_until_it_is_exact(void)
+TEST(test_watch_waits_until_it_is_exact)
 {
 	struct cp_tick_watch w = { .since = after(0, 2) };
 	struct cp_tick_rate_pair now = after(0.1, 2);
@@ -93,7 +93,7 @@ static void test_watch_waits_until_it_is_exact(void)
 }
 
 /* The measurement of the rate begins anew when the counter may be another one. */
-static void test_watch_of_a_counter_that_is_another(void)
+TEST(test_watch_of_a_counter_that_is_another)
 {
 	struct cp_tick_watch w = { .since = after(0, 2) };
 	struct cp_tick_rate_pair now = after(2, 2);
@@ -149,7 +149,7 @@ static void nothing(void)
 #define PATIENCE_MS 60000 /* on the busiest machine */
 
 /* Without any drain. */
-static void test_collector_tells_the_locks(void)
+TEST(test_collector_tells_the_locks)
 {
 	static const struct cp_collect_work work = { .serve = serve,
 						     .due = never,
@@ -171,7 +171,7 @@ static void test_collector_tells_the_locks(void)
 }
 
 /* The clock lies between two readings of it. */
-static void test_reading(void)
+TEST(test_reading)
 {
 	uint64_t before = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	struct cp_tick_rate_pair first = cp_tick_rate_pair(), second = cp_tick_rate_pair();
@@ -180,17 +180,4 @@ static void test_reading(void)
 	CHECK(before <= first.ns && first.ns <= second.ns && second.ns <= after);
 	CHECK(first.ticks < second.ticks);
 	CHECK(second.within > 0);
-}
-
-int main(void)
-{
-	RUN(test_rate);
-	RUN(test_too_close);
-	RUN(test_a_suspended_machine);
-	RUN(test_watch_knows_the_rate_after_a_tenth_of_a_second);
-	RUN(test_watch_waits_until_it_is_exact);
-	RUN(test_watch_of_a_counter_that_is_another);
-	RUN(test_collector_tells_the_locks);
-	RUN(test_reading);
-	return harness_end();
 }

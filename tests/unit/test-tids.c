@@ -19,7 +19,7 @@ static void make_all(void)
 	}
 }
 
-static void test_live_records_are_found(void)
+TEST(test_live_records_are_found)
 {
 	bool all = true;
 
@@ -32,7 +32,7 @@ static void test_live_records_are_found(void)
 	CHECK(!cp_sweep_find_tid(0));
 }
 
-static void test_a_record_that_changed_hands_is_not_found(void)
+TEST(test_a_record_that_changed_hands_is_not_found)
 {
 	cp_store_release(&made[7]->state, CP_THREAD_ENDED);
 	CHECK(!cp_sweep_find_tid(100021));
@@ -42,11 +42,4 @@ static void test_a_record_that_changed_hands_is_not_found(void)
 	cp_sweep_read_tids();
 	CHECK(cp_sweep_find_tid(5) == made[8]);
 	CHECK(!cp_sweep_find_tid(100021));
-}
-
-int main(void)
-{
-	RUN(test_live_records_are_found);
-	RUN(test_a_record_that_changed_hands_is_not_found);
-	return harness_end();
 }

@@ -89,7 +89,7 @@ static int64_t left(const char *option, const char *value)
 	return sum;
 }
 
-static void test_names_focus_and_ignore(void)
+TEST(test_names_focus_and_ignore)
 {
 	CHECK_EQ(left("focus", "read"), 100);
 	CHECK_EQ(left("focus", "alloc"), 47);
@@ -103,7 +103,7 @@ static void test_names_focus_and_ignore(void)
 	CHECK_EQ(left("focus", "(unclosed"), -1);
 }
 
-static void test_frames_hide_and_show(void)
+TEST(test_frames_hide_and_show)
 {
 	CHECK_EQ(left("hide", "main"), 147);
 	CHECK_EQ(left("hide", "main|read"), 47);
@@ -111,7 +111,7 @@ static void test_frames_hide_and_show(void)
 	CHECK_EQ(left("show_from", "parse"), 47);
 }
 
-static void test_labels_focus_and_ignore(void)
+TEST(test_labels_focus_and_ignore)
 {
 	CHECK_EQ(left("tagfocus", "reader"), 100);
 	CHECK_EQ(left("tagfocus", "thread=er$"), 140);
@@ -127,7 +127,7 @@ static void test_labels_focus_and_ignore(void)
 	CHECK_EQ(left("tagfocus", "thread=[bad"), -1);
 }
 
-static void test_dropped_frames_take_their_callees_along(void)
+TEST(test_dropped_frames_take_their_callees_along)
 {
 	struct ct_profile *p = usual(0x4000);
 
@@ -176,7 +176,7 @@ static struct ct_profile *heap_of_ours(void)
 	return p;
 }
 
-static void test_library_functions_that_call_no_own_code_are_dropped(void)
+TEST(test_library_functions_that_call_no_own_code_are_dropped)
 {
 	struct ct_profile *p = heap_of_ours();
 
@@ -194,7 +194,7 @@ static void test_library_functions_that_call_no_own_code_are_dropped(void)
 	ct_model_free(p);
 }
 
-static void test_an_allocator_of_the_program_is_kept(void)
+TEST(test_an_allocator_of_the_program_is_kept)
 {
 	struct ct_profile *p = heap_of_ours();
 	const uint32_t *first = ct_frames(p, &p->samples[0]);
@@ -209,7 +209,7 @@ static void test_an_allocator_of_the_program_is_kept(void)
 	ct_model_free(p);
 }
 
-static void test_what_other_tools_drop_stays_theirs(void)
+TEST(test_what_other_tools_drop_stays_theirs)
 {
 	struct ct_profile *p = heap_of_ours();
 
@@ -219,7 +219,7 @@ static void test_what_other_tools_drop_stays_theirs(void)
 	ct_model_free(p);
 }
 
-static void test_modules_loaded_elsewhere_are_the_same(void)
+TEST(test_modules_loaded_elsewhere_are_the_same)
 {
 	struct ct_profile *a = usual(0x4000), *b = usual(0x555500004000), *both;
 
@@ -234,7 +234,7 @@ static void test_modules_loaded_elsewhere_are_the_same(void)
 	ct_model_free(both);
 }
 
-static void test_samples_that_cancel_out_go(void)
+TEST(test_samples_that_cancel_out_go)
 {
 	struct ct_profile *a = usual(0x4000), *b = usual(0x8000), *both;
 
@@ -249,7 +249,7 @@ static void test_samples_that_cancel_out_go(void)
 	ct_model_free(both);
 }
 
-static void test_units_become_the_finer(void)
+TEST(test_units_become_the_finer)
 {
 	struct ct_profile *a = usual(0x4000), *b = usual(0x4000), *both;
 
@@ -281,7 +281,7 @@ static struct ct_graph *graph(struct ct_profile *p, struct ct_graph_settings s, 
 	return g;
 }
 
-static void test_nodes_by_granularity(void)
+TEST(test_nodes_by_granularity)
 {
 	struct ct_profile *p = usual(0x4000);
 	struct ct_graph *g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
@@ -304,7 +304,7 @@ static void test_nodes_by_granularity(void)
 	ct_model_free(p);
 }
 
-static void test_calls_go_over_nodes_that_were_dropped(void)
+TEST(test_calls_go_over_nodes_that_were_dropped)
 {
 	struct ct_profile *p = usual(0x4000);
 	struct ct_graph *g;
@@ -328,7 +328,7 @@ static void test_calls_go_over_nodes_that_were_dropped(void)
 }
 
 /* read_all's two calls of alloc cancel out; its call of parse does not. */
-static void test_calls_from_nodes_that_cancel_out(void)
+TEST(test_calls_from_nodes_that_cancel_out)
 {
 	struct ct_profile *p = build(0x4000);
 	struct ct_graph *g;
@@ -356,7 +356,7 @@ static void test_calls_from_nodes_that_cancel_out(void)
 }
 
 /* A profile of one address and nothing else: no lines, no samples, no labels. */
-static void test_next_to_nothing_is_shown_too(void)
+TEST(test_next_to_nothing_is_shown_too)
 {
 	struct ct_profile *p = ct_model_new(), *both;
 	struct ct_graph *g;
@@ -376,23 +376,4 @@ static void test_next_to_nothing_is_shown_too(void)
 	ct_graph_free(g);
 	ct_model_free(both);
 	ct_model_free(p);
-}
-
-int main(void)
-{
-	RUN(test_names_focus_and_ignore);
-	RUN(test_frames_hide_and_show);
-	RUN(test_labels_focus_and_ignore);
-	RUN(test_dropped_frames_take_their_callees_along);
-	RUN(test_library_functions_that_call_no_own_code_are_dropped);
-	RUN(test_an_allocator_of_the_program_is_kept);
-	RUN(test_what_other_tools_drop_stays_theirs);
-	RUN(test_modules_loaded_elsewhere_are_the_same);
-	RUN(test_samples_that_cancel_out_go);
-	RUN(test_units_become_the_finer);
-	RUN(test_nodes_by_granularity);
-	RUN(test_calls_go_over_nodes_that_were_dropped);
-	RUN(test_calls_from_nodes_that_cancel_out);
-	RUN(test_next_to_nothing_is_shown_too);
-	return harness_end();
 }

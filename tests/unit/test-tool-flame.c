@@ -33,7 +33,7 @@ static const char *as_markup(const char *text)
 	return written;
 }
 
-static void test_json_holds_no_markup(void)
+TEST(test_json_holds_no_markup)
 {
 	CHECK_STR(as_json("plain ::name"), "\"plain ::name\"");
 	CHECK_STR(as_json("</script>"), "\"\\u003c/script\\u003e\"");
@@ -42,7 +42,7 @@ static void test_json_holds_no_markup(void)
 	CHECK_STR(as_json("\xe6\xbc\xa2\xf0\x9f\x94\xa5"), "\"\xe6\xbc\xa2\xf0\x9f\x94\xa5\"");
 }
 
-static void test_bytes_that_are_no_utf8_are_replaced(void)
+TEST(test_bytes_that_are_no_utf8_are_replaced)
 {
 	CHECK_STR(as_json("a\xff"), "\"a\\ufffd\"");
 	CHECK_STR(as_json("\xc0\xaf"), "\"\\ufffd\\ufffd\"");		 /* overlong */
@@ -51,7 +51,7 @@ static void test_bytes_that_are_no_utf8_are_replaced(void)
 	CHECK_STR(as_json("\xe6\xbc"), "\"\\ufffd\\ufffd\""); /* cut */
 }
 
-static void test_markup_is_what_xml_can_hold(void)
+TEST(test_markup_is_what_xml_can_hold)
 {
 	CHECK_STR(as_markup("a<b>&\"'"), "a&#60;b&#62;&#38;&#34;&#39;");
 	CHECK_STR(as_markup("\x01\xe2\x80\xae\xff"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
@@ -67,7 +67,7 @@ static void check_shorter(const char *name, const char *plain, const char *last)
 	free(two);
 }
 
-static void test_names_get_shorter(void)
+TEST(test_names_get_shorter)
 {
 	check_shorter("std::map<int, pair<a, b> >::find", "std::map::find", "find");
 	check_shorter("std::less<int>::operator()", "std::less::operator()", "operator()");
@@ -96,7 +96,7 @@ static struct ct_profile *recursive(int64_t value)
 	return p;
 }
 
-static void test_tree_is_depth_first(void)
+TEST(test_tree_is_depth_first)
 {
 	struct ct_profile *p = recursive(3);
 	struct ct_frames frames;
@@ -177,7 +177,7 @@ static void check_one_function(struct ct_profile *a, struct ct_profile *b)
 	ct_model_free(b);
 }
 
-static void test_a_function_is_its_name_and_module(void)
+TEST(test_a_function_is_its_name_and_module)
 {
 	check_one_function(built("/build/a", "/build/a/app", true),
 			   built("/build/b", "/build/b/app", true));
@@ -189,7 +189,7 @@ static void test_a_function_is_its_name_and_module(void)
 			   built("/src", "/bin/app-new", true));
 }
 
-static void test_sums_stop_at_the_largest_number(void)
+TEST(test_sums_stop_at_the_largest_number)
 {
 	struct ct_profile *p = recursive(INT64_MAX);
 	struct ct_frames frames;
@@ -209,7 +209,7 @@ static void test_sums_stop_at_the_largest_number(void)
 	ct_model_free(p);
 }
 
-static void test_map_keeps_what_was_put(void)
+TEST(test_map_keeps_what_was_put)
 {
 	struct ct_flame_map map = { 0 };
 	size_t wrong = 0;
@@ -223,7 +223,7 @@ static void test_map_keeps_what_was_put(void)
 	ct_flame_map_release(&map);
 }
 
-static void test_recursion_counts_once(void)
+TEST(test_recursion_counts_once)
 {
 	struct ct_diff d = { .limits = { .fail_over = -1, .rows = 10 } };
 	struct ct_profile *p = recursive(3);
@@ -241,7 +241,7 @@ static void test_recursion_counts_once(void)
 }
 
 /* Student's original sleep data, and a pair without any spread. */
-static void test_welch_known_values(void)
+TEST(test_welch_known_values)
 {
 	static const double a[] = { 0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0 };
 	static const double b[] = { 1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4 };
@@ -251,19 +251,4 @@ static void test_welch_known_values(void)
 	CHECK(ct_diff_test_welch(same, 2, same, 2) == 1);
 	CHECK(ct_diff_test_welch(same, 2, other, 2) == 0);
 	CHECK(isnan(ct_diff_test_welch(a, 1, b, 10)));
-}
-
-int main(void)
-{
-	RUN(test_json_holds_no_markup);
-	RUN(test_bytes_that_are_no_utf8_are_replaced);
-	RUN(test_markup_is_what_xml_can_hold);
-	RUN(test_names_get_shorter);
-	RUN(test_tree_is_depth_first);
-	RUN(test_a_function_is_its_name_and_module);
-	RUN(test_sums_stop_at_the_largest_number);
-	RUN(test_map_keeps_what_was_put);
-	RUN(test_recursion_counts_once);
-	RUN(test_welch_known_values);
-	return harness_end();
 }

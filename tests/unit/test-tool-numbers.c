@@ -12,7 +12,7 @@ static void check_format(int64_t value, const char *from, const char *unit, cons
 	CHECK_STR(ct_numbers_format(got, value, from, unit), want);
 }
 
-static void test_values_take_the_unit_that_fits(void)
+TEST(test_values_take_the_unit_that_fits)
 {
 	check_format(0, "nanoseconds", "auto", "0");
 	check_format(1, "nanoseconds", "auto", "1ns");
@@ -28,7 +28,7 @@ static void test_values_take_the_unit_that_fits(void)
 	check_format(1234, "widgets", "widgets", "1234widgets");
 }
 
-static void test_values_take_the_unit_that_is_asked_for(void)
+TEST(test_values_take_the_unit_that_is_asked_for)
 {
 	check_format(1500000000, "nanoseconds", "s", "1.50s");
 	check_format(1500000000, "nanoseconds", "milliseconds", "1500ms");
@@ -38,7 +38,7 @@ static void test_values_take_the_unit_that_is_asked_for(void)
 	check_format(5, "nanoseconds", "bytes", "0");
 }
 
-static void test_extremes_are_survived(void)
+TEST(test_extremes_are_survived)
 {
 	char text[CT_NUMBER_ROOM];
 
@@ -63,7 +63,7 @@ static void check_percent(int64_t value, int64_t total, const char *want)
 	CHECK_STR(ct_numbers_percent(got, value, total), want);
 }
 
-static void test_shares(void)
+TEST(test_shares)
 {
 	check_percent(1, 0, "    0%");
 	check_percent(0, 10, "    0%");
@@ -76,21 +76,11 @@ static void test_shares(void)
 	check_percent(3, 2, "150.00%");
 }
 
-static void test_units_that_go_together(void)
+TEST(test_units_that_go_together)
 {
 	CHECK(ct_numbers_units_compatible("ns", "seconds"));
 	CHECK(ct_numbers_units_compatible("bytes", "MB"));
 	CHECK(ct_numbers_units_compatible("count", "count"));
 	CHECK(!ct_numbers_units_compatible("bytes", "ns"));
 	CHECK(!ct_numbers_units_compatible("count", "ns"));
-}
-
-int main(void)
-{
-	RUN(test_values_take_the_unit_that_fits);
-	RUN(test_values_take_the_unit_that_is_asked_for);
-	RUN(test_extremes_are_survived);
-	RUN(test_shares);
-	RUN(test_units_that_go_together);
-	return harness_end();
 }

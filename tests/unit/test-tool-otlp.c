@@ -202,7 +202,7 @@ static void check_type(struct part dictionary, struct part profile, const char *
 }
 
 /* The default type comes first; values of 0 are left out. */
-static void test_each_sample_type_is_a_profile(void)
+TEST(test_each_sample_type_is_a_profile)
 {
 	struct ct_profile *from = usual();
 	struct ct_otlp o = { .profile = from };
@@ -222,7 +222,7 @@ static void test_each_sample_type_is_a_profile(void)
 	ct_model_free(from);
 }
 
-static void test_places_keep_all_that_is_known(void)
+TEST(test_places_keep_all_that_is_known)
 {
 	struct ct_profile *from = usual();
 	struct ct_otlp o = { .profile = from };
@@ -263,7 +263,7 @@ static void test_places_keep_all_that_is_known(void)
 }
 
 /* What a receiver looks at: the trace as a link, names as conventions say. */
-static void test_the_message_is_what_receivers_expect(void)
+TEST(test_the_message_is_what_receivers_expect)
 {
 	struct ct_profile *from = usual();
 	struct ct_otlp o = { .profile = from };
@@ -293,7 +293,7 @@ static void test_the_message_is_what_receivers_expect(void)
 	ct_model_free(from);
 }
 
-static void test_equal_samples_are_summed_and_one_id_is_no_link(void)
+TEST(test_equal_samples_are_summed_and_one_id_is_no_link)
 {
 	struct ct_profile *from = usual();
 	struct ct_otlp o = { .profile = from, .types = 2 };
@@ -320,7 +320,7 @@ static void test_equal_samples_are_summed_and_one_id_is_no_link(void)
 	ct_model_free(from);
 }
 
-static void test_text_that_is_not_utf8_is_mended(void)
+TEST(test_text_that_is_not_utf8_is_mended)
 {
 	struct ct_profile *from = usual();
 	struct ct_otlp o = { .profile = from };
@@ -335,14 +335,4 @@ static void test_text_that_is_not_utf8_is_mended(void)
 	CHECK(memmem(data, size, "\4v\xc3\xa9?", 5) != NULL);
 	free(data);
 	ct_model_free(from);
-}
-
-int main(void)
-{
-	RUN(test_each_sample_type_is_a_profile);
-	RUN(test_places_keep_all_that_is_known);
-	RUN(test_the_message_is_what_receivers_expect);
-	RUN(test_equal_samples_are_summed_and_one_id_is_no_link);
-	RUN(test_text_that_is_not_utf8_is_mended);
-	return harness_end();
 }

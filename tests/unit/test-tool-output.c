@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define OWN_MAIN
 #include "harness.h"
 #include "core/core.h"
 #include "core/model.h"
@@ -28,7 +29,7 @@ static void check_quoted(const char *from, const char *want)
 	CHECK_STR(text, want);
 }
 
-static void test_json_text_is_valid(void)
+TEST(test_json_text_is_valid)
 {
 	check_quoted("main", "\"main\"");
 	check_quoted("a\"b\\c", "\"a\\\"b\\\\c\"");
@@ -39,7 +40,7 @@ static void test_json_text_is_valid(void)
 	check_quoted("\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""); /* a surrogate */
 }
 
-static void test_json_has_its_commas(void)
+TEST(test_json_has_its_commas)
 {
 	FILE *to = begin();
 	struct ct_json j = ct_json_to(to);
@@ -72,7 +73,7 @@ static void check_printed(const char *from, const char *want)
 	CHECK_STR(text, want);
 }
 
-static void test_a_terminal_is_not_driven_by_names(void)
+TEST(test_a_terminal_is_not_driven_by_names)
 {
 	check_printed("main\tx", "main\tx");
 	check_printed("\x1b]0;title\x07", "?]0;title?");
@@ -102,7 +103,7 @@ static void write_file(const char *path, const char *content)
 	CHECK(to && fputs(content, to) >= 0 && !fclose(to));
 }
 
-static void test_sources_are_found(void)
+TEST(test_sources_are_found)
 {
 	struct ct_source s;
 
@@ -128,7 +129,7 @@ static void test_sources_are_found(void)
 	CHECK_EQ(ct_source_read(&s, "src/none.c", in_directory("project"), NULL), -ENOENT);
 }
 
-static void test_only_regular_files_are_read(void)
+TEST(test_only_regular_files_are_read)
 {
 	struct ct_source s;
 
@@ -153,11 +154,7 @@ int main(void)
 
 	if (!mkdtemp(directory))
 		return 99;
-	RUN(test_json_text_is_valid);
-	RUN(test_json_has_its_commas);
-	RUN(test_a_terminal_is_not_driven_by_names);
-	RUN(test_sources_are_found);
-	RUN(test_only_regular_files_are_read);
+	harness_all();
 	for (unsigned i = 0; i < sizeof(made) / sizeof(*made); i++)
 		remove(in_directory(made[i]));
 	rmdir(directory);

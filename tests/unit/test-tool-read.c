@@ -75,7 +75,7 @@ static void check_usual(const struct ct_profile *p)
 	CHECK_EQ(p->time_nanos, 1700000000);
 }
 
-static void test_plain_and_gzip_are_the_same(void)
+TEST(test_plain_and_gzip_are_the_same)
 {
 	uint8_t packed[4096];
 	struct ct_profile *p = NULL;
@@ -93,7 +93,7 @@ static void test_plain_and_gzip_are_the_same(void)
 	ct_model_free(p);
 }
 
-static void test_gzip_members_are_one_stream(void)
+TEST(test_gzip_members_are_one_stream)
 {
 	uint8_t packed[4096];
 	struct ct_profile *p = NULL;
@@ -108,7 +108,7 @@ static void test_gzip_members_are_one_stream(void)
 	ct_model_free(p);
 }
 
-static void test_every_truncation_and_flip_of_gzip_is_survived(void)
+TEST(test_every_truncation_and_flip_of_gzip_is_survived)
 {
 	uint8_t packed[4096];
 	size_t n, refused = 0;
@@ -129,7 +129,7 @@ static void test_every_truncation_and_flip_of_gzip_is_survived(void)
 	CHECK(refused >= n - 8);
 }
 
-static void test_every_truncation_and_flip_is_survived(void)
+TEST(test_every_truncation_and_flip_is_survived)
 {
 	b.n = 0;
 	put_usual(&b);
@@ -147,7 +147,7 @@ static void test_every_truncation_and_flip_is_survived(void)
 	}
 }
 
-static void test_fields_in_any_order(void)
+TEST(test_fields_in_any_order)
 {
 	struct ct_profile *p;
 
@@ -167,7 +167,7 @@ static void test_fields_in_any_order(void)
 	ct_model_free(p);
 }
 
-static void test_ids_may_be_any_numbers(void)
+TEST(test_ids_may_be_any_numbers)
 {
 	const uint64_t ids[] = { 7, 1 << 19, (uint64_t)1 << 20, 1ull << 40, UINT64_MAX };
 	struct ct_profile *p;
@@ -187,7 +187,7 @@ static void test_ids_may_be_any_numbers(void)
 	ct_model_free(p);
 }
 
-static void test_wrong_references_are_refused(void)
+TEST(test_wrong_references_are_refused)
 {
 	b.n = 0;
 	put_usual(&b);
@@ -216,7 +216,7 @@ static void test_wrong_references_are_refused(void)
 	check_refused("a string index is out of range");
 }
 
-static void test_a_mapping_that_is_not_there_is_none(void)
+TEST(test_a_mapping_that_is_not_there_is_none)
 {
 	struct ct_profile *p;
 
@@ -228,7 +228,7 @@ static void test_a_mapping_that_is_not_there_is_none(void)
 	ct_model_free(p);
 }
 
-static void test_values_match_types(void)
+TEST(test_values_match_types)
 {
 	b.n = 0;
 	put_usual(&b);
@@ -246,7 +246,7 @@ static void test_values_match_types(void)
 	check_refused("a sample has 1 values, not 2");
 }
 
-static void test_bad_wire_data_is_refused(void)
+TEST(test_bad_wire_data_is_refused)
 {
 	b.n = 0;
 	check_refused("is empty");
@@ -278,7 +278,7 @@ static void test_bad_wire_data_is_refused(void)
 	CHECK(fault.offset > 100);
 }
 
-static void test_unknown_fields_are_skipped(void)
+TEST(test_unknown_fields_are_skipped)
 {
 	struct ct_profile *p;
 
@@ -297,7 +297,7 @@ static void test_unknown_fields_are_skipped(void)
 	ct_model_free(p);
 }
 
-static void test_text_is_kept_within_bounds(void)
+TEST(test_text_is_kept_within_bounds)
 {
 	struct ct_profile *p;
 
@@ -313,7 +313,7 @@ static void test_text_is_kept_within_bounds(void)
 	ct_model_free(p);
 }
 
-static void test_decompressed_size_is_limited(void)
+TEST(test_decompressed_size_is_limited)
 {
 	static uint8_t zeros[1 << 20], packed[1 << 14], buffer[1 << 16];
 	size_t n = compress_to(packed, sizeof(packed), zeros, sizeof(zeros));
@@ -328,7 +328,7 @@ static void test_decompressed_size_is_limited(void)
 	ct_input_close(in);
 }
 
-static void test_what_is_written_is_read_again(void)
+TEST(test_what_is_written_is_read_again)
 {
 	struct ct_profile *p, *q = NULL;
 	char *file = NULL;
@@ -350,23 +350,4 @@ static void test_what_is_written_is_read_again(void)
 	ct_model_free(p);
 	ct_model_free(q);
 	free(file);
-}
-
-int main(void)
-{
-	RUN(test_plain_and_gzip_are_the_same);
-	RUN(test_gzip_members_are_one_stream);
-	RUN(test_every_truncation_and_flip_of_gzip_is_survived);
-	RUN(test_every_truncation_and_flip_is_survived);
-	RUN(test_fields_in_any_order);
-	RUN(test_ids_may_be_any_numbers);
-	RUN(test_wrong_references_are_refused);
-	RUN(test_a_mapping_that_is_not_there_is_none);
-	RUN(test_values_match_types);
-	RUN(test_bad_wire_data_is_refused);
-	RUN(test_unknown_fields_are_skipped);
-	RUN(test_text_is_kept_within_bounds);
-	RUN(test_decompressed_size_is_limited);
-	RUN(test_what_is_written_is_read_again);
-	return harness_end();
 }

@@ -22,7 +22,7 @@ static void check_route(const char *path, enum ct_serve_what what, int pid, cons
 	CHECK_STR(r.kind ? r.kind->name : "-", kind ? kind : "-");
 }
 
-static void test_paths_are_those_of_go(void)
+TEST(test_paths_are_those_of_go)
 {
 	check_route("/", CT_SERVE_HOME, 0, NULL);
 	check_route("/metrics", CT_SERVE_METRICS, 0, NULL);
@@ -45,7 +45,7 @@ static void test_paths_are_those_of_go(void)
 	check_route("", CT_SERVE_NOTHING, 0, NULL);
 }
 
-static void test_seconds_are_whole_and_positive(void)
+TEST(test_seconds_are_whole_and_positive)
 {
 	long n = 7;
 
@@ -70,7 +70,7 @@ static void check_split(const char *where, const char *host, const char *port)
 	CHECK_STR(p, port);
 }
 
-static void test_addresses(void)
+TEST(test_addresses)
 {
 	char h[256], p[8];
 
@@ -87,7 +87,7 @@ static void test_addresses(void)
 	CHECK(!ct_serve_listen_split("", h, p));
 }
 
-static void test_a_foreign_host_name_is_refused(void)
+TEST(test_a_foreign_host_name_is_refused)
 {
 	CHECK(ct_serve_listen_knows(NULL, "127.0.0.1"));
 	CHECK(ct_serve_listen_knows("127.0.0.1:6060", "127.0.0.1"));
@@ -105,7 +105,7 @@ static struct ct_serve_window *take(const char *key, bool shared)
 	return ct_serve_windows_take(key, 5, "cpu", shared);
 }
 
-static void test_a_window_waits_for_its_client(void)
+TEST(test_a_window_waits_for_its_client)
 {
 	struct ct_serve_window *w = take("a", false), *other;
 	uint64_t consumer = w->id.consumer;
@@ -134,7 +134,7 @@ static void test_a_window_waits_for_its_client(void)
 	CHECK_EQ(ct_serve_windows_next(), -1);
 }
 
-static void test_sums_share_a_window(void)
+TEST(test_sums_share_a_window)
 {
 	struct ct_serve_window *one = take("sums", true), *two = take("sums", true);
 
@@ -147,7 +147,7 @@ static void test_sums_share_a_window(void)
 	ct_serve_windows_ended(one);
 }
 
-static void test_windows_of_one_request_are_apart(void)
+TEST(test_windows_of_one_request_are_apart)
 {
 	struct ct_serve_window *one = take(NULL, false), *two = take(NULL, false);
 
@@ -181,7 +181,7 @@ static void keep(unsigned count, int pid, const char *mode)
 	}
 }
 
-static void test_a_client_too_many_is_refused(void)
+TEST(test_a_client_too_many_is_refused)
 {
 	int pid = getpid();
 
@@ -196,7 +196,7 @@ static void test_a_client_too_many_is_refused(void)
 	CHECK(!ct_serve_windows_full("new", pid, "cpu"));
 }
 
-static void test_windows_of_all_processes_are_bounded(void)
+TEST(test_windows_of_all_processes_are_bounded)
 {
 	static char modes[CT_SERVE_KEPT][8];
 	int pid = getpid(), gone = fork();
@@ -226,7 +226,7 @@ static int part(long long bytes)
 	return fd;
 }
 
-static void test_parts_are_dropped_by_age_and_size(void)
+TEST(test_parts_are_dropped_by_age_and_size)
 {
 	struct ct_serve_window *w = take("parts", false);
 	int young = part(2);
@@ -254,7 +254,7 @@ static void test_parts_are_dropped_by_age_and_size(void)
 	CHECK(!ct_serve_windows_due(1000, true));
 }
 
-static void test_parts_of_all_windows_are_bounded(void)
+TEST(test_parts_of_all_windows_are_bounded)
 {
 	enum { MOST = CT_SERVE_ALL_PARTS_BYTES / CT_SERVE_PARTS_BYTES };
 	struct ct_serve_window *w[MOST + 1];
@@ -287,7 +287,7 @@ static void check_type(struct ct_profile *p, const char *name, bool is_of_moment
 }
 
 /* The tool knows by their names what the library's modes say of their types. */
-static void test_sums_are_told_from_what_is_of_a_moment(void)
+TEST(test_sums_are_told_from_what_is_of_a_moment)
 {
 	struct ct_profile *p = ct_model_new();
 
@@ -300,21 +300,4 @@ static void test_sums_are_told_from_what_is_of_a_moment(void)
 			check_type(p, ops->more[t].type, true);
 	}
 	ct_model_free(p);
-}
-
-int main(void)
-{
-	RUN(test_sums_are_told_from_what_is_of_a_moment);
-	RUN(test_paths_are_those_of_go);
-	RUN(test_seconds_are_whole_and_positive);
-	RUN(test_addresses);
-	RUN(test_a_foreign_host_name_is_refused);
-	RUN(test_a_window_waits_for_its_client);
-	RUN(test_sums_share_a_window);
-	RUN(test_windows_of_one_request_are_apart);
-	RUN(test_a_client_too_many_is_refused);
-	RUN(test_windows_of_all_processes_are_bounded);
-	RUN(test_parts_are_dropped_by_age_and_size);
-	RUN(test_parts_of_all_windows_are_bounded);
-	return harness_end();
 }

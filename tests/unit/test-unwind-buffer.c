@@ -4,7 +4,7 @@
 
 #include "modes/heap/signal/stack_cache.h"
 
-static void test_scratch_comes_back_to_who_had_it(void)
+TEST(test_scratch_comes_back_to_who_had_it)
 {
 	uint16_t last = 0;
 	struct cp_unwind_buffer *a = cp_heap_stack_take_buffer(&last), *b;
@@ -18,7 +18,7 @@ static void test_scratch_comes_back_to_who_had_it(void)
 	cp_heap_stack_give_buffer(a);
 }
 
-static void test_scratch_is_bounded(void)
+TEST(test_scratch_is_bounded)
 {
 	static struct cp_unwind_buffer *all[2000];
 	uint16_t last = 0;
@@ -30,11 +30,4 @@ static void test_scratch_is_bounded(void)
 	for (unsigned i = 0; i < n; i++)
 		cp_heap_stack_give_buffer(all[i]);
 	CHECK(cp_heap_stack_take_buffer(&last) != NULL);
-}
-
-int main(void)
-{
-	RUN(test_scratch_comes_back_to_who_had_it);
-	RUN(test_scratch_is_bounded);
-	return harness_end();
 }

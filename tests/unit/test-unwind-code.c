@@ -3,6 +3,7 @@
  * says what isn't so. The innermost functions without any: test-unwind-undescribed.c.
  */
 #include "generated-code.h"
+#define OWN_MAIN
 #include "unwind-chains.h"
 
 #if defined(__x86_64__)
@@ -28,7 +29,7 @@ static NOINLINE int call_generated(void *code)
 	return r;
 }
 
-static void test_generated_code_is_crossed_by_its_frame_pointer(void)
+TEST(test_generated_code_is_crossed_by_its_frame_pointer)
 {
 	uint8_t *code = generated_map();
 	unsigned at;
@@ -64,7 +65,7 @@ static NOINLINE int call_helper(void *code)
 	return r;
 }
 
-static void test_undescribed_code_that_generated_code_called(void)
+TEST(test_undescribed_code_that_generated_code_called)
 {
 	uint8_t *code = generated_map();
 
@@ -82,7 +83,7 @@ static void test_undescribed_code_that_generated_code_called(void)
 
 /* As interrupted in generated code just after push %rbp, and at the entry of a helper that it
  * called: the frame pointer is still the caller's. */
-static void test_generated_code_at_its_entry(void)
+TEST(test_generated_code_at_its_entry)
 {
 	uint8_t *code = generated_map();
 	uint64_t stack[8] = { 0 };
@@ -127,7 +128,7 @@ static NOINLINE int call_half_described(void)
 	return r;
 }
 
-static void test_a_description_that_ends_early(void)
+TEST(test_a_description_that_ends_early)
 {
 	chains_begin();
 	call_half_described();
@@ -159,7 +160,7 @@ static NOINLINE int call_freed_early(void)
 	return r;
 }
 
-static void test_a_frame_that_is_freed_early(void)
+TEST(test_a_frame_that_is_freed_early)
 {
 	for (int round = 0; round < 4; round++) {
 		if (round == 2)
@@ -191,7 +192,7 @@ static NOINLINE int call_nowhere(int (*volatile *f)(void))
 	return r;
 }
 
-static void test_jump_to_null_shows_its_caller(void)
+TEST(test_jump_to_null_shows_its_caller)
 {
 	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 	int (*volatile f)(void) = NULL;
@@ -243,7 +244,7 @@ static void forbid(uint8_t *code, bool forbidden)
 }
 
 /* Without a system call for each frame of each sample. */
-static void test_generated_code_is_known_for_a_moment(void)
+TEST(test_generated_code_is_known_for_a_moment)
 {
 	uint8_t *code = generated_map();
 	uint64_t ra, moment;
@@ -275,7 +276,7 @@ static void test_generated_code_is_known_for_a_moment(void)
 }
 
 /* Another thread's, which a stack leads to that has changed while it was walked. */
-static void test_memory_that_goes_while_it_is_looked_at(void)
+TEST(test_memory_that_goes_while_it_is_looked_at)
 {
 	uint8_t *code = generated_map();
 	int status = -1;
@@ -295,14 +296,7 @@ int main(void)
 {
 	unwinder = &cp_unwinder_dwarf;
 	CHECK_EQ(unwinder->prepare(), 0);
-	RUN(test_generated_code_is_crossed_by_its_frame_pointer);
-	RUN(test_generated_code_at_its_entry);
-	RUN(test_undescribed_code_that_generated_code_called);
-	RUN(test_a_frame_that_is_freed_early);
-	RUN(test_a_description_that_ends_early);
-	RUN(test_jump_to_null_shows_its_caller);
-	RUN(test_generated_code_is_known_for_a_moment);
-	RUN(test_memory_that_goes_while_it_is_looked_at);
+	harness_all();
 	return harness_end();
 }
 

@@ -2,6 +2,7 @@
 /* The walk by call frame information. Of code that no compiler describes well: test-unwind-code.c,
  * test-unwind-undescribed.c.
  */
+#define OWN_MAIN
 #include "unwind-chains.h"
 
 #include <dlfcn.h>

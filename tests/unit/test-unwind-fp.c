@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame pointer walk. Built with frame pointers; see Makefile.am. */
+#define OWN_MAIN
 #include "unwind-chains.h"
 
 static void test_broken_chains_end_incomplete(void)

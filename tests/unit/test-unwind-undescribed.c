@@ -3,6 +3,7 @@
  * return, and code written by hand, which is read on to its return.
  */
 #include "generated-code.h"
+#define OWN_MAIN
 #include "unwind-chains.h"
 
 #include "unwind/signal/unwind_signal.h"
@@ -60,7 +61,7 @@ static void check_leaf(int (*function)(void), unsigned at)
 	CHECK_EQ(walked.pcs[2], generated_return(leaf.code, 1) - 1);
 }
 
-static void test_a_return_address_in_a_register(void)
+TEST(test_a_return_address_in_a_register)
 {
 	if (!begin_leaf())
 		SKIP("no executable memory");
@@ -107,7 +108,7 @@ static void check_arguments(unsigned at, unsigned ra, unsigned reg, uint64_t val
 	generated_unmap(leaf.code);
 }
 
-static void test_arguments_that_are_taken_away(void)
+TEST(test_arguments_that_are_taken_away)
 {
 	if (!begin_leaf())
 		SKIP("no executable memory");
@@ -117,7 +118,7 @@ static void test_arguments_that_are_taken_away(void)
 	check_arguments(16 + 1, 2, 3, 32);
 }
 
-static void test_a_frame_that_the_frame_pointer_has_left(void)
+TEST(test_a_frame_that_the_frame_pointer_has_left)
 {
 	if (!begin_leaf())
 		SKIP("no executable memory");
@@ -130,7 +131,7 @@ static void test_a_frame_that_the_frame_pointer_has_left(void)
 	generated_unmap(leaf.code);
 }
 
-static void test_arguments_under_the_return_address(void)
+TEST(test_arguments_under_the_return_address)
 {
 	if (!begin_leaf())
 		SKIP("no executable memory");
@@ -146,7 +147,7 @@ static void test_arguments_under_the_return_address(void)
 }
 
 /* The remains of an earlier call lie at the place to which sp was set. */
-static void test_an_aligned_stack_pointer(void)
+TEST(test_an_aligned_stack_pointer)
 {
 	enum cp_unwind_end end;
 
@@ -179,7 +180,7 @@ __asm__(".text\n.p2align 4\n.type codec, @function\ncodec:\n"
 /* In the loop: the remains of an earlier call, which look like return addresses, are not taken for
  * the caller's.
  */
-static void test_code_without_description_is_read_on_to_its_return(void)
+TEST(test_code_without_description_is_read_on_to_its_return)
 {
 	if (!begin_leaf())
 		SKIP("no executable memory");
@@ -192,7 +193,7 @@ static void test_code_without_description_is_read_on_to_its_return(void)
 	generated_unmap(leaf.code);
 }
 
-static void test_a_stack_pointer_that_is_read_back(void)
+TEST(test_a_stack_pointer_that_is_read_back)
 {
 	if (!begin_leaf())
 		SKIP("no executable memory");
@@ -214,7 +215,7 @@ __asm__(".text\n.p2align 4\n.type called_before, @function\ncalled_before:\n"
 	"\tsub $64, %rsp\n\tnop\n\tmov %rcx, %rsp\n\tret\n"
 	".size calls_another, . - calls_another\n.p2align 4");
 
-static void test_a_call_to_a_function_that_ended_before(void)
+TEST(test_a_call_to_a_function_that_ended_before)
 {
 	enum cp_unwind_end end;
 
@@ -240,7 +241,7 @@ __asm__(".text\n.p2align 4\n.type ends_with_a_call, @function\nends_with_a_call:
 	".cfi_startproc\n\tret\n.cfi_endproc\n.size behind_that_call, . - behind_that_call\n"
 	".p2align 4");
 
-static void test_a_caller_is_the_function_of_its_call(void)
+TEST(test_a_caller_is_the_function_of_its_call)
 {
 	enum cp_unwind_end end;
 
@@ -274,7 +275,7 @@ __asm__(".text\n.p2align 4\n.type loads_and_ends, @function\nloads_and_ends:\n"
 	".type behind_them, @function\nbehind_them:\n\tnop\n\tret\n"
 	".size behind_them, . - behind_them\n.p2align 4");
 
-static void test_ends_that_are_filled_up_are_found_and_left(void)
+TEST(test_ends_that_are_filled_up_are_found_and_left)
 {
 	uint64_t behind = (uint64_t)behind_them + 1;
 
@@ -287,7 +288,7 @@ static void test_ends_that_are_filled_up_are_found_and_left(void)
 }
 
 /* Code goes on to the last byte of what is mapped, and an instruction may not be cut there. */
-static void test_code_at_the_end_of_its_mapping(void)
+TEST(test_code_at_the_end_of_its_mapping)
 {
 	const size_t page = 4096;
 	uint8_t *code =
@@ -314,7 +315,7 @@ static void test_code_at_the_end_of_its_mapping(void)
 }
 
 /* The register of the frame pointer has anything in it, where none is kept: also 0. */
-static void test_no_frame_pointer_is_no_end_below_a_return_address(void)
+TEST(test_no_frame_pointer_is_no_end_below_a_return_address)
 {
 	enum cp_unwind_end end;
 
@@ -340,7 +341,7 @@ __asm__(".text\n.p2align 4\n.type aligned_inside, @function\naligned_inside:\n"
 	"2:\tincl (%rcx)\n\tje 1f\n\tret\n\t.p2align 4\n1:\tdecl (%rcx)\n\tret\n"
 	".size aligned_inside, . - aligned_inside\n.p2align 4");
 
-static void test_alignment_inside_a_function_is_not_its_end(void)
+TEST(test_alignment_inside_a_function_is_not_its_end)
 {
 	uint64_t at = (uint64_t)aligned_inside;
 
@@ -350,7 +351,7 @@ static void test_alignment_inside_a_function_is_not_its_end(void)
 }
 
 /* The registers that it has pushed, and not yet restored, are in the words that it will read. */
-static void test_registers_that_undescribed_code_gives_back(void)
+TEST(test_registers_that_undescribed_code_gives_back)
 {
 	struct cp_cfi_frame f = { .known = CP_CFI_ALL_KNOWN };
 	struct cp_cfi_forward to = { .leaf = true };
@@ -401,20 +402,7 @@ int main(void)
 {
 	unwinder = &cp_unwinder_dwarf;
 	CHECK_EQ(unwinder->prepare(), 0);
-	RUN(test_a_return_address_in_a_register);
-	RUN(test_arguments_that_are_taken_away);
-	RUN(test_a_frame_that_the_frame_pointer_has_left);
-	RUN(test_arguments_under_the_return_address);
-	RUN(test_an_aligned_stack_pointer);
-	RUN(test_code_without_description_is_read_on_to_its_return);
-	RUN(test_a_stack_pointer_that_is_read_back);
-	RUN(test_a_call_to_a_function_that_ended_before);
-	RUN(test_a_caller_is_the_function_of_its_call);
-	RUN(test_ends_that_are_filled_up_are_found_and_left);
-	RUN(test_code_at_the_end_of_its_mapping);
-	RUN(test_no_frame_pointer_is_no_end_below_a_return_address);
-	RUN(test_alignment_inside_a_function_is_not_its_end);
-	RUN(test_registers_that_undescribed_code_gives_back);
+	harness_all();
 	return harness_end();
 }
 

@@ -24,13 +24,13 @@ static const struct {
 	{ "12345678\xfe", "12345678\xef\xbf\xbd" },
 };
 
-static void test_utf8_is_told_from_bytes(void)
+TEST(test_utf8_is_told_from_bytes)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		CHECK_EQ(cp_utf8_valid(cases[i].in, strlen(cases[i].in)), !cases[i].repaired);
 }
 
-static void test_utf8_repair_keeps_what_is_valid(void)
+TEST(test_utf8_repair_keeps_what_is_valid)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char out[256];
@@ -41,7 +41,7 @@ static void test_utf8_repair_keeps_what_is_valid(void)
 	}
 }
 
-static void test_utf8_repair_of_anything_is_valid_and_fits(void)
+TEST(test_utf8_repair_of_anything_is_valid_and_fits)
 {
 	unsigned seed = 1;
 
@@ -60,12 +60,4 @@ static void test_utf8_repair_of_anything_is_valid_and_fits(void)
 			return;
 		}
 	}
-}
-
-int main(void)
-{
-	RUN(test_utf8_is_told_from_bytes);
-	RUN(test_utf8_repair_keeps_what_is_valid);
-	RUN(test_utf8_repair_of_anything_is_valid_and_fits);
-	return harness_end();
 }

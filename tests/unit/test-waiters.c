@@ -62,7 +62,7 @@ static void recount(void)
 	drain();
 }
 
-static void test_a_recount_leaves_open_waits(void)
+TEST(test_a_recount_leaves_open_waits)
 {
 	begin();
 	cp_waiters_open(threads[0], bucket, UINT32_MAX);
@@ -82,7 +82,7 @@ static void test_a_recount_leaves_open_waits(void)
 }
 
 /* A wait that is counted, and that no thread has: as a jump leaves it. */
-static void test_a_wait_that_nobody_has_is_found(void)
+TEST(test_a_wait_that_nobody_has_is_found)
 {
 	begin();
 	recount();
@@ -163,7 +163,7 @@ static int left_after(unsigned steps)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void test_a_jump_at_any_instruction_leaves_no_wait_for_ever(void)
+TEST(test_a_jump_at_any_instruction_leaves_no_wait_for_ever)
 {
 	unsigned mended = 0, steps;
 	int ended = 0;
@@ -184,12 +184,4 @@ static void test_a_jump_at_any_instruction_leaves_no_wait_for_ever(void)
 	/* Else no jump came between the two steps. */
 	CHECK(mended > 0);
 	printf("# %u instructions, %u with a wait that nobody had\n", steps, mended);
-}
-
-int main(void)
-{
-	RUN(test_a_recount_leaves_open_waits);
-	RUN(test_a_wait_that_nobody_has_is_found);
-	RUN(test_a_jump_at_any_instruction_leaves_no_wait_for_ever);
-	return harness_end();
 }

@@ -119,7 +119,7 @@ static void check_next(unsigned thread, uint64_t who)
 	CHECK_EQ(next(thread, NULL, NULL), who);
 }
 
-static void test_a_wait_has_its_waker(void)
+TEST(test_a_wait_has_its_waker)
 {
 	struct cp_wakes_wait w;
 	uint64_t count = 0, weight = 0;
@@ -139,7 +139,7 @@ static void test_a_wait_has_its_waker(void)
 	check_next(1, 0);
 }
 
-static void test_what_did_not_wake_it_is_not_its_waker(void)
+TEST(test_what_did_not_wake_it_is_not_its_waker)
 {
 	struct cp_wakes_wait w;
 
@@ -168,7 +168,7 @@ static void test_what_did_not_wake_it_is_not_its_waker(void)
 	check_next(1, CP_PC_INTERRUPTED);
 }
 
-static void test_a_wake_before_the_wait_is_not_its_waker(void)
+TEST(test_a_wake_before_the_wait_is_not_its_waker)
 {
 	struct cp_wakes_wait w[2];
 
@@ -186,7 +186,7 @@ static void test_a_wake_before_the_wait_is_not_its_waker(void)
 	check_next(0, A);
 }
 
-static void test_waits_take_wakes_in_their_order(void)
+TEST(test_waits_take_wakes_in_their_order)
 {
 	struct cp_wakes_wait w[3];
 
@@ -205,7 +205,7 @@ static void test_waits_take_wakes_in_their_order(void)
 	check_next(2, B);
 }
 
-static void test_a_wait_that_is_no_sample_takes_its_wake_too(void)
+TEST(test_a_wait_that_is_no_sample_takes_its_wake_too)
 {
 	struct cp_wakes_wait w[2];
 
@@ -223,7 +223,7 @@ static void test_a_wait_that_is_no_sample_takes_its_wake_too(void)
 	check_next(1, B);
 }
 
-static void test_a_broadcast_wakes_all_and_a_barrier_by_its_last(void)
+TEST(test_a_broadcast_wakes_all_and_a_barrier_by_its_last)
 {
 	struct cp_wakes_wait w[3];
 
@@ -242,7 +242,7 @@ static void test_a_broadcast_wakes_all_and_a_barrier_by_its_last(void)
 	check_next(2, B);
 }
 
-static void test_a_wait_that_was_left_is_closed(void)
+TEST(test_a_wait_that_was_left_is_closed)
 {
 	struct cp_wakes_wait left, w;
 
@@ -280,7 +280,7 @@ static uint64_t random_below(uint64_t below)
 
 /* 200 s of waits, a thousand a second, of which some hundred are samples: the standard deviation of
  * a sum is about 1 %. */
-static void test_sampled_sums_are_the_true_ones(void)
+TEST(test_sampled_sums_are_the_true_ones)
 {
 	uint64_t truth[2] = { 0 }, waits[2] = { 0 }, sum[2] = { 0 }, counts[2] = { 0 }, samples = 0;
 
@@ -314,17 +314,4 @@ static void test_sampled_sums_are_the_true_ones(void)
 		CHECK(sum[by] > truth[by] / 100 * 94 && sum[by] < truth[by] / 100 * 106);
 		CHECK(counts[by] > waits[by] / 100 * 94 && counts[by] < waits[by] / 100 * 106);
 	}
-}
-
-int main(void)
-{
-	RUN(test_a_wait_has_its_waker);
-	RUN(test_what_did_not_wake_it_is_not_its_waker);
-	RUN(test_a_wake_before_the_wait_is_not_its_waker);
-	RUN(test_waits_take_wakes_in_their_order);
-	RUN(test_a_wait_that_is_no_sample_takes_its_wake_too);
-	RUN(test_a_broadcast_wakes_all_and_a_barrier_by_its_last);
-	RUN(test_a_wait_that_was_left_is_closed);
-	RUN(test_sampled_sums_are_the_true_ones);
-	return harness_end();
 }

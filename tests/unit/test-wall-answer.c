@@ -230,7 +230,7 @@ static void check_runnable_at_the_end(struct cp_thread *t)
 	CHECK_EQ(at(begin, CP_WALL_RUNNABLE) + at(begin, CP_WALL_RUNNING), 8000000);
 }
 
-static void test_time_without_a_processor(void)
+TEST(test_time_without_a_processor)
 {
 	with_thread(check_goes_on);
 	with_thread(check_answered_at_once);
@@ -238,7 +238,7 @@ static void test_time_without_a_processor(void)
 	with_thread(check_runnable_at_the_end);
 }
 
-static void test_late_answers_are_not_for_what_was_seen_under_other_labels(void)
+TEST(test_late_answers_are_not_for_what_was_seen_under_other_labels)
 {
 	with_thread(check_prompt);
 	with_thread(check_late);
@@ -246,11 +246,4 @@ static void test_late_answers_are_not_for_what_was_seen_under_other_labels(void)
 	with_thread(check_late_and_unknown);
 	with_thread(check_late_behind_a_wait);
 	with_thread(check_next_labels);
-}
-
-int main(void)
-{
-	RUN(test_late_answers_are_not_for_what_was_seen_under_other_labels);
-	RUN(test_time_without_a_processor);
-	return harness_end();
 }

@@ -5,6 +5,7 @@
  * stack that alloca moved, and deep down. The wrappers of system calls keep the frame pointer in
  * its register, which can't be seen from outside.
  */
+#define OWN_MAIN
 #include "harness.h"
 
 #include <alloca.h>
@@ -230,7 +231,7 @@ static bool agrees(void (*call)(void), void (*chain)(struct sleeper *, unsigned)
 	return ok;
 }
 
-static void test_waiting_threads_are_walked_as_from_inside(void)
+TEST(test_waiting_threads_are_walked_as_from_inside)
 {
 #ifdef __x86_64__
 	if (sanitized)
@@ -256,7 +257,7 @@ static void *spin(void *arg)
 	return NULL;
 }
 
-static void test_a_running_thread_is_not_walked(void)
+TEST(test_a_running_thread_is_not_walked)
 {
 	pthread_t thread;
 	enum cp_wall_doing doing;
@@ -277,7 +278,7 @@ static void test_a_running_thread_is_not_walked(void)
 	CHECK_EQ(cp_wall_stack_clock_of(tid), UINT64_MAX);
 }
 
-static void test_copied_words_end_where_the_mapping_ends(void)
+TEST(test_copied_words_end_where_the_mapping_ends)
 {
 	unsigned char *p =
 		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -316,7 +317,7 @@ static void *copy_after_main(void *arg)
 }
 
 /* The process's id is main's, which has no memory then. */
-static void test_words_are_copied_when_main_has_ended(void)
+TEST(test_words_are_copied_when_main_has_ended)
 {
 	int status = -1;
 	pthread_t thread;
@@ -345,9 +346,6 @@ int main(void)
 	sem_init(&semaphore, 0, 0);
 	pthread_mutex_lock(&taken);
 	cp_unwinder_dwarf.prepare();
-	RUN(test_copied_words_end_where_the_mapping_ends);
-	RUN(test_words_are_copied_when_main_has_ended);
-	RUN(test_a_running_thread_is_not_walked);
-	RUN(test_waiting_threads_are_walked_as_from_inside);
+	harness_all();
 	return harness_end();
 }

@@ -20,7 +20,7 @@ static void tick_when_due(void)
 }
 
 /* A run of 25 days at 1000 Hz: the number of the tick needs more than 32 bits. */
-static void test_ticks_go_on_after_two_to_the_32(void)
+TEST(test_ticks_go_on_after_two_to_the_32)
 {
 	uint64_t wrap, now, visits, started;
 	struct cp_thread *t;
@@ -78,7 +78,7 @@ static void finish_all(const pthread_t *threads, struct cp_thread *const *t)
 	}
 }
 
-static void test_many_that_wait_let_the_pacer_rest(void)
+TEST(test_many_that_wait_let_the_pacer_rest)
 {
 	static struct cp_thread *t[MANY];
 	static pthread_t threads[MANY];
@@ -118,7 +118,7 @@ static struct cp_thread *make_idle(pthread_t *thread)
 	return t;
 }
 
-static void test_one_that_waits_for_long_lets_the_pacer_rest(void)
+TEST(test_one_that_waits_for_long_lets_the_pacer_rest)
 {
 	uint64_t began = cp_sys_clock_ns(CLOCK_MONOTONIC), until;
 	pthread_t thread;
@@ -143,7 +143,7 @@ static void test_one_that_waits_for_long_lets_the_pacer_rest(void)
 	end();
 }
 
-static void test_a_thread_that_begins_ends_the_rest(void)
+TEST(test_a_thread_that_begins_ends_the_rest)
 {
 	pthread_t threads[2];
 	struct cp_thread *t[2] = { make_idle(&threads[0]) };
@@ -165,7 +165,7 @@ static void test_a_thread_that_begins_ends_the_rest(void)
 }
 
 /* A begin that comes too late for the stop, or before the rest, changes nothing. */
-static void test_no_rest_is_ended_where_there_is_none(void)
+TEST(test_no_rest_is_ended_where_there_is_none)
 {
 	pthread_t thread;
 	struct cp_thread *t = make_idle(&thread);
@@ -180,7 +180,7 @@ static void test_no_rest_is_ended_where_there_is_none(void)
 	end();
 }
 
-static void test_a_thread_that_begins_is_visited_at_once(void)
+TEST(test_a_thread_that_begins_is_visited_at_once)
 {
 	pthread_t threads[2];
 	struct cp_thread *t[2];
@@ -219,7 +219,7 @@ static void *worker(void *arg)
 }
 
 /* Or what it did, when it is found running one day, would go to where it waits. */
-static void test_who_works_between_visits_is_asked_for_a_stack(void)
+TEST(test_who_works_between_visits_is_asked_for_a_stack)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -259,7 +259,7 @@ static int64_t budget_at(uint64_t tick)
 	return (cp_wall.budget + (int64_t)SHARE / 2) / (int64_t)SHARE;
 }
 
-static void test_cpu_time_is_earned_by_the_time_that_passed(void)
+TEST(test_cpu_time_is_earned_by_the_time_that_passed)
 {
 	begin();
 	cp_wall.tick_ns = LONG_TICK;
@@ -288,7 +288,7 @@ static int count_seen(struct cp_thread *const *t)
 	return seen;
 }
 
-static void test_without_cpu_time_the_next_tick_goes_on(void)
+TEST(test_without_cpu_time_the_next_tick_goes_on)
 {
 	struct cp_thread *t[SOME];
 	pthread_t threads[SOME];
@@ -314,18 +314,4 @@ static void test_without_cpu_time_the_next_tick_goes_on(void)
 		cp_thread_free(t[i]);
 	}
 	end();
-}
-
-int main(void)
-{
-	RUN(test_ticks_go_on_after_two_to_the_32);
-	RUN(test_many_that_wait_let_the_pacer_rest);
-	RUN(test_one_that_waits_for_long_lets_the_pacer_rest);
-	RUN(test_a_thread_that_begins_ends_the_rest);
-	RUN(test_no_rest_is_ended_where_there_is_none);
-	RUN(test_a_thread_that_begins_is_visited_at_once);
-	RUN(test_who_works_between_visits_is_asked_for_a_stack);
-	RUN(test_cpu_time_is_earned_by_the_time_that_passed);
-	RUN(test_without_cpu_time_the_next_tick_goes_on);
-	return harness_end();
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static void test_late_visits_lose_no_time(void)
+TEST(test_late_visits_lose_no_time)
 {
 	static const long pauses[] = { 1, 25, 3, 150, 11, 60 };
 	struct cp_thread *t;
@@ -38,7 +38,7 @@ static void test_late_visits_lose_no_time(void)
 	end();
 }
 
-static void test_an_end_between_visits_is_the_end_of_its_time(void)
+TEST(test_an_end_between_visits_is_the_end_of_its_time)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -64,7 +64,7 @@ static void end_record(struct cp_thread *t)
 	cp_store_release(&t->state, CP_THREAD_ENDED);
 }
 
-static void test_an_end_between_drain_and_dump_is_in_the_dump(void)
+TEST(test_an_end_between_drain_and_dump_is_in_the_dump)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -91,7 +91,7 @@ static void test_an_end_between_drain_and_dump_is_in_the_dump(void)
 }
 
 /* Its end is not known, but it is after the stop. */
-static void test_an_end_after_the_stop_takes_no_time_from_then(void)
+TEST(test_an_end_after_the_stop_takes_no_time_from_then)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -112,7 +112,7 @@ static void test_an_end_after_the_stop_takes_no_time_from_then(void)
 }
 
 /* A record that waits for its last drain is not of the next run. */
-static void test_an_end_before_the_start_has_no_time_in_the_run(void)
+TEST(test_an_end_before_the_start_has_no_time_in_the_run)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -129,7 +129,7 @@ static void test_an_end_before_the_start_has_no_time_in_the_run(void)
 	end();
 }
 
-static void test_a_thread_that_was_not_visited_has_its_time_at_its_start(void)
+TEST(test_a_thread_that_was_not_visited_has_its_time_at_its_start)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -156,7 +156,7 @@ static void test_a_thread_that_was_not_visited_has_its_time_at_its_start(void)
 }
 
 /* A thread that libc doesn't know has no start function that could have its time. */
-static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
+TEST(test_a_thread_that_was_seen_nowhere_has_unsampled_time)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -187,7 +187,7 @@ static void test_a_thread_that_was_seen_nowhere_has_unsampled_time(void)
 }
 
 /* Of a program that runs for less than the kernel's tick, and was looked at. */
-static void test_main_that_has_no_sample_has_its_time_at_the_entry(void)
+TEST(test_main_that_has_no_sample_has_its_time_at_the_entry)
 {
 	struct cp_thread *t = cp_thread_claim();
 	uint64_t lived;
@@ -213,7 +213,7 @@ static void test_main_that_has_no_sample_has_its_time_at_the_entry(void)
 	end();
 }
 
-static void test_paused_threads_have_no_time(void)
+TEST(test_paused_threads_have_no_time)
 {
 	struct cp_thread *t;
 	pthread_t thread;
@@ -258,26 +258,11 @@ static void check_fork_while(const struct cp_vec *v)
 	CHECK_EQ(status, 0);
 }
 
-static void test_a_fork_while_the_list_of_due_times_grows(void)
+TEST(test_a_fork_while_the_list_of_due_times_grows)
 {
 	begin();
 	cp_wall_tick(&run);
 	CHECK(cp_wall.due.items != NULL);
 	check_fork_while(&cp_wall.due);
 	end();
-}
-
-int main(void)
-{
-	RUN(test_late_visits_lose_no_time);
-	RUN(test_an_end_between_visits_is_the_end_of_its_time);
-	RUN(test_an_end_between_drain_and_dump_is_in_the_dump);
-	RUN(test_an_end_after_the_stop_takes_no_time_from_then);
-	RUN(test_an_end_before_the_start_has_no_time_in_the_run);
-	RUN(test_a_thread_that_was_not_visited_has_its_time_at_its_start);
-	RUN(test_a_thread_that_was_seen_nowhere_has_unsampled_time);
-	RUN(test_main_that_has_no_sample_has_its_time_at_the_entry);
-	RUN(test_paused_threads_have_no_time);
-	RUN(test_a_fork_while_the_list_of_due_times_grows);
-	return harness_end();
 }

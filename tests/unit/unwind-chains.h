@@ -24,7 +24,7 @@
 #else
 #define NOINLINE __attribute__((noinline, noclone))
 #endif
-#define TEST static __attribute__((unused)) /* each program runs what fits its unwinder */
+#define OPTIONAL static __attribute__((unused)) /* each program runs what fits its unwinder */
 #define DEPTH 4096
 
 struct walked {
@@ -208,7 +208,7 @@ static NOINLINE int chain_realigned(int n)
 		CHECK_EQ(walked.end, want_end);                                                    \
 	} while (0)
 
-TEST void test_plain_chain(void)
+OPTIONAL void test_plain_chain(void)
 {
 	chains_begin();
 	chain_a(1);
@@ -216,7 +216,7 @@ TEST void test_plain_chain(void)
 	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
 }
 
-TEST void test_chain_through_alloca_and_big_frames(void)
+OPTIONAL void test_chain_through_alloca_and_big_frames(void)
 {
 	chains_begin();
 	chain_alloca(3000);
@@ -226,7 +226,7 @@ TEST void test_chain_through_alloca_and_big_frames(void)
 	CHECK_NOTED(CP_UNWIND_COMPLETE);
 }
 
-TEST void test_chain_through_busy_and_realigned_frames(void)
+OPTIONAL void test_chain_through_busy_and_realigned_frames(void)
 {
 	int v[6] = { 1, 2, 3, 4, 5, 6 };
 
@@ -238,7 +238,7 @@ TEST void test_chain_through_busy_and_realigned_frames(void)
 	CHECK_NOTED(CP_UNWIND_COMPLETE);
 }
 
-TEST void test_deep_recursion(void)
+OPTIONAL void test_deep_recursion(void)
 {
 	chains_begin();
 	chain_deep(2000);
@@ -247,7 +247,7 @@ TEST void test_deep_recursion(void)
 	CHECK(walked.n > 2000);
 }
 
-TEST void test_depth_limit_cuts_the_outermost(void)
+OPTIONAL void test_depth_limit_cuts_the_outermost(void)
 {
 	unsigned whole;
 
@@ -268,7 +268,7 @@ TEST void test_depth_limit_cuts_the_outermost(void)
 	depth_limit = DEPTH;
 }
 
-TEST void test_unknown_stack_bounds(void)
+OPTIONAL void test_unknown_stack_bounds(void)
 {
 	bounds_unknown = true;
 	chains_begin();
@@ -284,7 +284,7 @@ static void *in_thread(void *arg)
 	return NULL;
 }
 
-TEST void test_thread_start_completes(void)
+OPTIONAL void test_thread_start_completes(void)
 {
 	pthread_t t;
 
@@ -304,7 +304,7 @@ static void in_coroutine(void)
 	AFTER_CALL();
 }
 
-TEST void test_coroutine_stack(void)
+OPTIONAL void test_coroutine_stack(void)
 {
 	size_t size = 64 << 10;
 	void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -364,12 +364,12 @@ static void check_signal_chain(int flags)
 	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
 }
 
-TEST void test_signal_frame_is_crossed(void)
+OPTIONAL void test_signal_frame_is_crossed(void)
 {
 	check_signal_chain(0);
 }
 
-TEST void test_signal_stack_is_left(void)
+OPTIONAL void test_signal_stack_is_left(void)
 {
 	static char room[64 << 10];
 	stack_t ss = { .ss_sp = room, .ss_size = sizeof(room) }, old;
@@ -380,7 +380,7 @@ TEST void test_signal_stack_is_left(void)
 }
 
 /* Registers that point anywhere: nothing may fault, one frame at least. */
-TEST void test_garbage_registers_never_fault(void)
+OPTIONAL void test_garbage_registers_never_fault(void)
 {
 	unsigned char *page =
 		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
