@@ -59,11 +59,8 @@ E2E_TESTS += \
 	%D%/heap-census.sh \
 	%D%/heap-dumps.sh \
 	%D%/heap-exact.sh \
-	%D%/heap-leak.sh \
 	%D%/heap-lifetimes.sh \
 	%D%/heap-mappings.sh \
-	%D%/heap-programs.sh \
-	%D%/heap-redis.sh \
 	%D%/heap-resident.sh \
 	%D%/heap-sampled.sh \
 	%D%/heap-sizes.sh \

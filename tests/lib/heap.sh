@@ -27,6 +27,16 @@ values_are() { # file regex values
 	[ "$got" = "$3" ] || fail "${1##*/}: $2 is $got, not $3"
 }
 
+# Each site that the program of a run names, three at least, has the values that it prints.
+sites_are_as_said() { # name
+	local site truth sites=0
+	while read -r site truth; do
+		sites=$((sites + 1))
+		values_are "$work/$1.pb" "(^|;)$site(;|\$)" "$truth"
+	done <"$work/$1.out"
+	[ "$sites" -ge 3 ] || fail "$1: $sites sites"
+}
+
 # Allocators that are installed: glibc's own, and libraries to preload.
 allocators() {
 	echo glibc

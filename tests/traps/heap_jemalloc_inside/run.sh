@@ -17,11 +17,5 @@ grep -q 'hooks of jemalloc .* are not known\|takes no hooks\|tells of its own' "
 check_comment "$work/inside.pb" 'through its hooks jemalloc'
 check_quiet inside
 check_heap "$work/inside.pb"
-sites=0
-while read -r site truth; do
-	sites=$((sites + 1))
-	got=$(heap_values "$work/inside.pb" "(^|;)$site(;|\$)")
-	[ "$got" = "$truth" ] || fail "$site is $got, not $truth"
-done <"$work/inside.out"
-[ "$sites" -ge 3 ] || fail "$sites sites"
+sites_are_as_said inside
 finish
