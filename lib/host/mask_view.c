@@ -263,11 +263,24 @@ static bool is_now(const struct timespec *t)
 /* Take a deferred signal, with the siginfo that libc's call would give. */
 static bool take_held(siginfo_t *si)
 {
-	if (!cp_deferred_any() || !cp_deferred_take(si))
+	if (!cp_deferred_take(si))
 		return false;
 	if (si->si_code == SI_TKILL)
 		si->si_code = SI_USER;
 	return true;
+}
+
+/* Take a pending signal of SET with a lower number than SIGPROF: the kernel gives that first.
+ * Returns 0 or less if there is none. */
+static int take_lower(const sigset_t *set, siginfo_t *si)
+{
+	const uint64_t lower = word_of(set) & (PROF - 1);
+	const struct timespec now = { 0 };
+	sigset_t some;
+
+	memset(&some, 0, sizeof(some));
+	memcpy(&some, &lower, sizeof(lower));
+	return CP_REAL(sigtimedwait)(&some, si, &now);
 }
 
 /* Wait for SET, repeating calls that end for a reason other than the program's: a sample; a handler
@@ -284,8 +297,14 @@ static int wait(const sigset_t *set, bool prof, siginfo_t *si, const struct time
 	int sig = 0;
 
 	for (;;) {
-		if (prof && take_held(si))
-			return SIGPROF;
+		if (prof && cp_deferred_any()) {
+			int first = take_lower(set, si);
+
+			if (first > 0)
+				return first;
+			if (take_held(si))
+				return SIGPROF;
+		}
 		if (sig && !is_now(timeout) && cp_signals_may_have_run(ends)) {
 			errno = EINTR;
 			return -1;

@@ -312,6 +312,9 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 	if (err)
 		return err;
 	cp_handler_mask_end(&mask, sig, keeps, old);
+	/* What is pending goes away, as in the kernel. */
+	if (sig == SIGPROF && ours && act && act->sa_handler == SIG_IGN)
+		cp_deferred_drop();
 	if (old)
 		clear_rest(&old->sa_mask);
 	return 0;

@@ -238,6 +238,14 @@ void cp_deferred_leave_to_child(void)
 		cp_self.child = cp_sys_getpid();
 }
 
+void cp_deferred_drop(void)
+{
+	uint32_t full = FULL;
+
+	cp_self.prof_pending = 0;
+	cp_cas_acqrel(&shared.state, &full, EMPTY);
+}
+
 void cp_deferred_fork_child(void)
 {
 	cp_self.prof_pending = 0;

@@ -193,6 +193,9 @@ void cp_deferred_really_block(bool block);
 bool cp_deferred_apply_mask(void);
 void cp_deferred_revert_mask(void);
 
+/* Drop the signals kept for the calling thread and for all: the program ignores SIGPROF from now
+ * on. */
+void cp_deferred_drop(void);
 /* Drop all deferred signals in a fork child, which has no pending signals. */
 void cp_deferred_fork_child(void);
 

@@ -220,6 +220,29 @@ static void own_is_pending(void)
 	EXPECT(got_prof == 1);
 }
 
+/* Signals that wait together are taken by their numbers, and one that is ignored is gone. */
+static void one_of_several_is_pending(void)
+{
+	static const int in_order[] = { SIGUSR1, SIGALRM, SIGPROF, SIGIO };
+	const struct timespec nothing = { 0, 0 };
+
+	sigprocmask(SIG_SETMASK, &full, NULL);
+	for (int by_kill = 0; by_kill < 2; by_kill++) {
+		for (int i = 3; i >= 0; i--)
+			EXPECT((by_kill ? kill(getpid(), in_order[i]) : raise(in_order[i])) == 0);
+		for (int i = 0; i < 4; i++)
+			EXPECT(sigtimedwait(&full, NULL, &nothing) == in_order[i]);
+		EXPECT(sigtimedwait(&full, NULL, &nothing) == -1 && errno == EAGAIN);
+		EXPECT((by_kill ? kill(getpid(), SIGPROF) : raise(SIGPROF)) == 0);
+		signal(SIGPROF, SIG_IGN);
+		EXPECT(sigtimedwait(&full, NULL, &nothing) == -1 && errno == EAGAIN);
+	}
+	expect_handler_for_prof();
+	got_prof = 0;
+	sigprocmask(SIG_SETMASK, &empty, NULL);
+	EXPECT(got_prof == 0);
+}
+
 /* A handler's changes to the mask end with it. */
 static void on_prof_blocking(int sig)
 {
@@ -446,6 +469,7 @@ int main(int argc, char **argv)
 	rest_of_sets();
 	wait_for_any();
 	own_is_pending();
+	one_of_several_is_pending();
 	mask_in_handler();
 	server();
 	by_attribute();
