@@ -17,8 +17,10 @@ static uint64_t found_words[CP_RECORD_WORDS(4096)];
 
 /* A thread that runs for less than this part of the kernel's tick between two visits. */
 #define BRIEF 4
-/* The same for a thread that was found waiting in the same place this many times more. */
-#define IN_ONE_PLACE 4
+/* The same for a thread that was found waiting in the same place this many times more. A thread
+ * that waits there for three quarters of its time is found there so often in a row in 1 of 100
+ * cases. */
+#define IN_ONE_PLACE 16
 
 /* The kernel's tick divided by this; the tick hardly ever finds a thread that runs for less. */
 #define WORTH_A_STACK 16
