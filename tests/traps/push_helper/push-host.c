@@ -2,11 +2,15 @@
 /* A program that is pushed while it runs: it looks for children, signals and descriptors that are
  * not its own.
  *
- *   push-host SECONDS [fork]   works, until the file "go" is there if SECONDS is 0
+ *   push-host SECONDS [fork]   works, until the file "go" is there if SECONDS is 0, and until each
+ *                              process has a CPU sample, if it is profiled
  */
+#include <cprof.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -33,10 +37,27 @@ static int descriptors(void)
 	return n;
 }
 
-/* A wait for any kind of child finds none. */
+/* A wait for any kind of child finds none. The task that starts a helper is soon gone. */
 static void check_alone(void)
 {
-	EXPECT(waitpid(-1, NULL, __WALL | WNOHANG) == -1 && errno == ECHILD);
+	siginfo_t si;
+	int found = 0;
+
+	for (int i = 0; i < 600 && !found; i++) {
+		found = waitid(P_ALL, 0, &si, WEXITED | __WALL | WNOHANG | WNOWAIT);
+		if (!found)
+			usleep(10000);
+	}
+	EXPECT(found == -1 && errno == ECHILD);
+}
+
+/* How soon the kernel's tick meets this process is chance. */
+static bool lacks_sample(void)
+{
+	int (*get)(int, struct cprof_stats *) = dlsym(RTLD_DEFAULT, "cprof_get_mode_stats");
+	struct cprof_stats s = { .size = sizeof(s) };
+
+	return get && !get(CPROF_CPU, &s) && !s.samples;
 }
 
 __attribute__((noinline)) static void work(double seconds)
@@ -46,6 +67,8 @@ __attribute__((noinline)) static void work(double seconds)
 	else
 		while (access("go", F_OK))
 			burn(0.02);
+	while (lacks_sample())
+		burn(0.01);
 }
 
 int main(int argc, char **argv)
