@@ -59,6 +59,35 @@ struct cp_filestat {
  * server. */
 long cp_filestat_read(int dir, const char *path, int flags, bool may_wait, struct cp_filestat *to);
 
+/* Kinds of descriptors. */
+enum cp_fd_kind {
+	CP_FD_NOTHING, /* no descriptor, or a bad one */
+	CP_FD_FILE,
+	CP_FD_PIPE,
+	CP_FD_UNIX,
+	CP_FD_TCP,
+	CP_FD_UDP,
+	CP_FD_SOCKET, /* of another family or type */
+	CP_FD_TTY,
+	CP_FD_DEVICE,
+	CP_FD_DIRECTORY,
+	CP_FD_BLOCK,
+	CP_FD_EVENTFD,
+	CP_FD_TIMERFD,
+	CP_FD_SIGNALFD,
+	CP_FD_EPOLL,
+	CP_FD_INOTIFY,
+	CP_FD_OTHER,
+	CP_FD_PATH, /* the call names a path; what is there isn't asked */
+	CP_FD_KINDS
+};
+
+/* Returns the kind of the descriptor with S; any socket is CP_FD_SOCKET. LINK is its link in /proc,
+ * which tells the kernel's own objects apart. */
+enum cp_fd_kind cp_filestat_kind(const struct cp_filestat *s, const char *link);
+/* Returns the text of label "kind"; "" for CP_FD_NOTHING. */
+const char *cp_filestat_kind_name(unsigned kind);
+
 /* globs.c
  *
  * Matches program names against a list of patterns (CPROF_ONLY).

@@ -23,10 +23,10 @@ TEST(kinds_are_known)
 	int null = open("/dev/null", O_RDONLY), file = open("/proc/self/exe", O_RDONLY), ends[2];
 
 	CHECK(!pipe(ends));
-	CHECK_EQ(cp_io_kind_ask(ends[0]), CP_IO_PIPE);
-	CHECK_EQ(cp_io_kind_ask(null), CP_IO_DEVICE);
-	CHECK_EQ(cp_wall_cause_kind(getpid(), (uint64_t)null), CP_WALL_KIND_DEVICE);
-	CHECK_EQ(cp_wall_cause_kind(getpid(), (uint64_t)file), CP_WALL_KIND_FILE);
+	CHECK_EQ(cp_io_kind_ask(ends[0]), CP_FD_PIPE);
+	CHECK_EQ(cp_io_kind_ask(null), CP_FD_DEVICE);
+	CHECK_EQ(cp_wall_cause_kind(getpid(), (uint64_t)null), CP_FD_DEVICE);
+	CHECK_EQ(cp_wall_cause_kind(getpid(), (uint64_t)file), CP_FD_FILE);
 	CHECK_EQ(cp_filestat_read(null, "", AT_EMPTY_PATH, false, &s), 0);
 	CHECK_EQ(s.major, 1);
 	CHECK_EQ(cp_filestat_read(AT_FDCWD, "/dev/null/no", 0, false, &s), -ENOTDIR);
@@ -59,8 +59,8 @@ static void kinds_are_known_if_a_server_may_be_asked(void)
 	int null = open("/dev/null", O_RDONLY), ends[2];
 
 	CHECK(!pipe(ends));
-	CHECK_EQ(cp_io_kind_ask(ends[0]), CP_IO_PIPE);
-	CHECK_EQ(cp_io_kind_ask(null), CP_IO_DEVICE);
+	CHECK_EQ(cp_io_kind_ask(ends[0]), CP_FD_PIPE);
+	CHECK_EQ(cp_io_kind_ask(null), CP_FD_DEVICE);
 	CHECK_EQ(cp_filestat_read(null, "", AT_EMPTY_PATH, false, &s), -EINVAL);
 	CHECK_EQ(s.major, 0);
 	CHECK_EQ(cp_filestat_read(null, "", AT_EMPTY_PATH, true, &s), 0);

@@ -21,7 +21,7 @@ uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *
 bool __wrap_cp_capture_hook(struct cp_thread *t, const struct cp_event *e,
 			    const struct cp_regs *regs, const void *leaf);
 
-static const struct cp_io_call call = { .op = CP_IO_WRITE, .kind = CP_IO_FILE, .on = { NULL, -1 } };
+static const struct cp_io_call call = { .op = CP_IO_WRITE, .kind = CP_FD_FILE, .on = { NULL, -1 } };
 static volatile sig_atomic_t records, within, handled, handled_within;
 static bool raises_in_draw, raises_in_record;
 
@@ -30,9 +30,9 @@ static void call_once(void)
 {
 	struct cp_io_block *b = cp_io_counts_block(cp_self.thread->index);
 
-	b->cell[CP_IO_WRITE][CP_IO_FILE].points = (struct cp_io_points){ 0 };
-	if (b->cell[CP_IO_WRITE][CP_IO_FILE].delays)
-		b->cell[CP_IO_WRITE][CP_IO_FILE].delays->sampler = (struct cp_io_sampler){ 0 };
+	b->cell[CP_IO_WRITE][CP_FD_FILE].points = (struct cp_io_points){ 0 };
+	if (b->cell[CP_IO_WRITE][CP_FD_FILE].delays)
+		b->cell[CP_IO_WRITE][CP_FD_FILE].delays->sampler = (struct cp_io_sampler){ 0 };
 	cp_io_event_ended(&call);
 }
 

@@ -207,7 +207,7 @@ static void wakers_labels(const struct cp_run *r, const struct cp_stack *s,
 	(void)r;
 	to->labels[to->count++] =
 		(struct cp_pprof_label){ .key = "kind",
-					 .text = cp_io_names_kind((unsigned)s->tag) };
+					 .text = cp_filestat_kind_name((unsigned)s->tag) };
 }
 
 static void thread_end(struct cp_thread *t)

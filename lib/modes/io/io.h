@@ -30,8 +30,7 @@
  */
 
 const char *cp_io_names_op(unsigned op);
-/* "" for CP_IO_NOTHING. */
-const char *cp_io_names_kind(unsigned kind);
+/* "" for CP_FD_NOTHING. */
 /* "ENOENT"; for a number without a well-known name the number, in BUFFER. */
 const char *cp_io_names_error(unsigned error, char *buffer, size_t size);
 

@@ -16,26 +16,9 @@ static const char ops[CP_IO_OPS][9] = {
 	[CP_IO_RENAME] = "rename",     [CP_IO_UNLINK] = "unlink",   [CP_IO_RESOLVE] = "resolve",
 };
 
-static const char kinds[CP_IO_KINDS][10] = {
-	[CP_IO_NOTHING] = "",	     [CP_IO_FILE] = "file",
-	[CP_IO_PIPE] = "pipe",	     [CP_IO_UNIX] = "unix",
-	[CP_IO_TCP] = "tcp",	     [CP_IO_UDP] = "udp",
-	[CP_IO_SOCKET] = "socket",   [CP_IO_TTY] = "tty",
-	[CP_IO_DEVICE] = "device",   [CP_IO_DIRECTORY] = "directory",
-	[CP_IO_BLOCK] = "block",     [CP_IO_EVENTFD] = "eventfd",
-	[CP_IO_TIMERFD] = "timerfd", [CP_IO_SIGNALFD] = "signalfd",
-	[CP_IO_EPOLL] = "epoll",     [CP_IO_INOTIFY] = "inotify",
-	[CP_IO_OTHER] = "other",     [CP_IO_PATH] = "path",
-};
-
 const char *cp_io_names_op(unsigned op)
 {
 	return op < CP_IO_OPS ? ops[op] : "";
-}
-
-const char *cp_io_names_kind(unsigned kind)
-{
-	return kind < CP_IO_KINDS ? kinds[kind] : "";
 }
 
 /* The errors that calls of these families give; strerrorname_np allocates nothing but is younger

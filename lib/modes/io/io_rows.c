@@ -24,7 +24,7 @@ static uint64_t halved; /* ticks: last time when the samplers' recent past was h
 static uint64_t rate;
 
 /* Place of each op and kind in cp_io_rows_count's words, from 1; 0 = no call yet. */
-static uint32_t place[CP_IO_OPS][CP_IO_KINDS];
+static uint32_t place[CP_IO_OPS][CP_FD_KINDS];
 static uint32_t places;
 
 void cp_io_rows_start(void)
@@ -183,7 +183,7 @@ static void halve_recent(void)
 		return;
 	halved = now;
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
-		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
+		for (unsigned kind = 0; kind < CP_FD_KINDS; kind++)
 			for (unsigned i = 0; i < CP_IO_SUMS; i++)
 				cp_store_relaxed(&cp_io_counts_recent[op][kind][i],
 						 cp_io_counts_recent[op][kind][i] / 2);
@@ -259,9 +259,10 @@ void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 	to->labels[to->count++] =
 		(struct cp_pprof_label){ .key = "op",
 					 .text = cp_io_names_op(CP_IO_TAG_OP(s->tag)) };
-	if (kind != CP_IO_NOTHING)
+	if (kind != CP_FD_NOTHING)
 		to->labels[to->count++] =
-			(struct cp_pprof_label){ .key = "kind", .text = cp_io_names_kind(kind) };
+			(struct cp_pprof_label){ .key = "kind",
+						 .text = cp_filestat_kind_name(kind) };
 	if (error)
 		to->labels[to->count++] = (struct cp_pprof_label){
 			.key = "error", .text = cp_io_names_error(error, to->text, sizeof(to->text))
@@ -316,7 +317,7 @@ void cp_io_rows_count(const struct cp_run *r, struct cp_vec *to)
 {
 	(void)r;
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
-		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
+		for (unsigned kind = 0; kind < CP_FD_KINDS; kind++)
 			put_cell(to, op, kind);
 }
 
@@ -355,7 +356,7 @@ static void write_line(struct cp_comments *out, const struct cp_run *r, unsigned
 		out,
 		"io: %s%s%s: %lu calls, %lu bytes, %lu errors, %s s; p50 %s us, p99 %s "
 		"us, max %s us",
-		cp_io_names_op(op), kind ? " " : "", cp_io_names_kind(kind),
+		cp_io_names_op(op), kind ? " " : "", cp_filestat_kind_name(kind),
 		L(counted_of(out, op, kind, CELL_CALLS)), L(counted_of(out, op, kind, CELL_BYTES)),
 		L(counted_of(out, op, kind, CELL_ERRORS)),
 		cp_comments_seconds(cp_io_rows_ns(r, counted_of(out, op, kind, CELL_TICKS))),
@@ -363,13 +364,13 @@ static void write_line(struct cp_comments *out, const struct cp_run *r, unsigned
 }
 
 /* Sets *OP and *KIND to those with the most delay that are not told yet. At least one isn't. */
-static void find_most(const struct cp_comments *out, bool told[CP_IO_OPS][CP_IO_KINDS],
+static void find_most(const struct cp_comments *out, bool told[CP_IO_OPS][CP_FD_KINDS],
 		      unsigned *op, unsigned *kind)
 {
 	uint64_t most = 0;
 
 	for (unsigned o = 0; o < CP_IO_OPS; o++)
-		for (unsigned k = 0; k < CP_IO_KINDS; k++) {
+		for (unsigned k = 0; k < CP_FD_KINDS; k++) {
 			uint64_t ticks = counted_of(out, o, k, CELL_TICKS) + 1;
 
 			if (told[o][k] || !counted_of(out, o, k, CELL_CALLS) || ticks <= most)
@@ -396,13 +397,13 @@ static void say_unsure(struct cp_comments *out)
 
 void cp_io_rows_report(struct cp_comments *out, const struct cp_run *r)
 {
-	bool told[CP_IO_OPS][CP_IO_KINDS] = { { false } };
+	bool told[CP_IO_OPS][CP_FD_KINDS] = { { false } };
 	unsigned used = 0, op, kind;
 
 	say_unsure(out);
 
 	for (op = 0; op < CP_IO_OPS; op++)
-		for (kind = 0; kind < CP_IO_KINDS; kind++)
+		for (kind = 0; kind < CP_FD_KINDS; kind++)
 			used += counted_of(out, op, kind, CELL_CALLS) != 0;
 	for (unsigned i = 0; i < used && i < LINES; i++) {
 		find_most(out, told, &op, &kind);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/base.h"
 #include "modes/wall/signal/wall_signal.h"
 #include "output/output.h"
 #include "profile/profile.h"
@@ -240,23 +241,6 @@ enum cp_wall_cause {
 	CP_WALL_CAUSE_OTHER,
 };
 
-enum cp_wall_kind {
-	CP_WALL_KIND_NONE, /* no descriptor, or one of no known kind */
-	CP_WALL_KIND_FILE,
-	CP_WALL_KIND_PIPE,
-	CP_WALL_KIND_TCP,
-	CP_WALL_KIND_UDP,
-	CP_WALL_KIND_UNIX,
-	CP_WALL_KIND_SOCKET, /* of another family */
-	CP_WALL_KIND_TTY,
-	CP_WALL_KIND_DEVICE,
-	CP_WALL_KIND_EVENTFD,
-	CP_WALL_KIND_TIMERFD,
-	CP_WALL_KIND_SIGNALFD,
-	CP_WALL_KIND_EPOLL,
-	CP_WALL_KIND_INOTIFY,
-};
-
 /* Things that a thread waits for in a futex, by the function of libc that waits. */
 enum cp_wall_futex {
 	CP_WALL_FUTEX_OTHER, /* of the program's own locks, or an unknown function */
@@ -274,7 +258,7 @@ enum cp_wall_futex {
 	((uint32_t)(cause) | (uint32_t)(kind) << 4 | (uint32_t)((fd) + 1) << 9)
 #define CP_WALL_WAIT_BITS 25
 #define CP_WALL_WAIT_CAUSE(wait) ((enum cp_wall_cause)((wait)&15))
-#define CP_WALL_WAIT_KIND(wait) ((enum cp_wall_kind)((wait) >> 4 & 31))
+#define CP_WALL_WAIT_KIND(wait) ((enum cp_fd_kind)((wait) >> 4 & 31))
 #define CP_WALL_WAIT_FD(wait) ((int)((wait) >> 9) - 1) /* -1: not kept */
 
 /* Return why thread TID, whose stack is PCS, waits in CALL at tick NOW of SECOND ticks a second.
@@ -283,7 +267,7 @@ enum cp_wall_futex {
 uint32_t cp_wall_cause_of(const struct cp_wall_call *call, int tid, const uint64_t *pcs,
 			  uint32_t depth, uint64_t now, uint32_t second);
 /* Return the kind of descriptor FD of thread TID. */
-enum cp_wall_kind cp_wall_cause_kind(int tid, uint64_t fd);
+enum cp_fd_kind cp_wall_cause_kind(int tid, uint64_t fd);
 /* The same without the stack, uncached, and with the number of any descriptor that CALL is about,
  * in *FD (-1: none). */
 uint32_t cp_wall_cause_now(const struct cp_wall_call *call, int tid, int *fd);

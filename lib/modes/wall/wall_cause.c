@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/base.h"
@@ -177,31 +176,31 @@ static enum cp_wall_cause of_call(const struct cp_wall_call *call)
 	}
 }
 
-static enum cp_wall_cause of_kind(enum cp_wall_kind kind)
+static enum cp_wall_cause of_kind(enum cp_fd_kind kind)
 {
 	switch (kind) {
-	case CP_WALL_KIND_FILE: return CP_WALL_CAUSE_DISK;
-	case CP_WALL_KIND_EVENTFD:
-	case CP_WALL_KIND_PIPE: return CP_WALL_CAUSE_PIPE;
-	case CP_WALL_KIND_TCP:
-	case CP_WALL_KIND_UDP:
-	case CP_WALL_KIND_UNIX:
-	case CP_WALL_KIND_SOCKET: return CP_WALL_CAUSE_NETWORK;
-	case CP_WALL_KIND_TTY: return CP_WALL_CAUSE_TERMINAL;
-	case CP_WALL_KIND_TIMERFD: return CP_WALL_CAUSE_TIMER;
-	case CP_WALL_KIND_SIGNALFD: return CP_WALL_CAUSE_SIGNAL;
-	case CP_WALL_KIND_EPOLL:
-	case CP_WALL_KIND_INOTIFY: return CP_WALL_CAUSE_POLL;
+	case CP_FD_FILE: return CP_WALL_CAUSE_DISK;
+	case CP_FD_EVENTFD:
+	case CP_FD_PIPE: return CP_WALL_CAUSE_PIPE;
+	case CP_FD_TCP:
+	case CP_FD_UDP:
+	case CP_FD_UNIX:
+	case CP_FD_SOCKET: return CP_WALL_CAUSE_NETWORK;
+	case CP_FD_TTY: return CP_WALL_CAUSE_TERMINAL;
+	case CP_FD_TIMERFD: return CP_WALL_CAUSE_TIMER;
+	case CP_FD_SIGNALFD: return CP_WALL_CAUSE_SIGNAL;
+	case CP_FD_EPOLL:
+	case CP_FD_INOTIFY: return CP_WALL_CAUSE_POLL;
 	default: return CP_WALL_CAUSE_OTHER;
 	}
 }
 
 struct kind_name {
 	const char *begins;
-	enum cp_wall_kind kind;
+	enum cp_fd_kind kind;
 };
 
-static enum cp_wall_kind find_kind(const struct kind_name *names, const char *text)
+static enum cp_fd_kind find_kind(const struct kind_name *names, const char *text)
 {
 	for (; names->begins; names++)
 		if (cp_text_begins(text, names->begins))
@@ -209,61 +208,39 @@ static enum cp_wall_kind find_kind(const struct kind_name *names, const char *te
 	return names->kind;
 }
 
-static enum cp_wall_kind kind_of_socket(const char *path)
+static enum cp_fd_kind kind_of_socket(const char *path)
 {
-	static const struct kind_name names[] = { { "TCP", CP_WALL_KIND_TCP },
-						  { "MPTCP", CP_WALL_KIND_TCP },
-						  { "UDP", CP_WALL_KIND_UDP },
-						  { "UNIX", CP_WALL_KIND_UNIX },
-						  { NULL, CP_WALL_KIND_SOCKET } };
+	static const struct kind_name names[] = { { "TCP", CP_FD_TCP },
+						  { "MPTCP", CP_FD_TCP },
+						  { "UDP", CP_FD_UDP },
+						  { "UNIX", CP_FD_UNIX },
+						  { NULL, CP_FD_SOCKET } };
 	char text[32] = "";
 
 	if (cp_sys4(SYS_getxattr, path, "system.sockprotoname", text, sizeof(text) - 1) <= 0)
-		return CP_WALL_KIND_SOCKET;
+		return CP_FD_SOCKET;
 	return find_kind(names, text);
-}
-
-static enum cp_wall_kind kind_of_anonymous(const char *path)
-{
-	static const struct kind_name names[] = { { "anon_inode:[eventfd]", CP_WALL_KIND_EVENTFD },
-						  { "anon_inode:[timerfd]", CP_WALL_KIND_TIMERFD },
-						  { "anon_inode:[signalfd]",
-						    CP_WALL_KIND_SIGNALFD },
-						  { "anon_inode:[eventpoll]", CP_WALL_KIND_EPOLL },
-						  { "anon_inode:inotify", CP_WALL_KIND_INOTIFY },
-						  { NULL, CP_WALL_KIND_NONE } };
-	char text[64] = "";
-
-	if (cp_sys4(SYS_readlinkat, AT_FDCWD, path, text, sizeof(text) - 1) <= 0)
-		return CP_WALL_KIND_NONE;
-	return find_kind(names, text);
-}
-
-/* Is it a terminal? 4, 5: consoles and serial lines; 136 to 143: pseudo-terminals. */
-static bool is_tty(unsigned device)
-{
-	return device == 4 || device == 5 || (device >= 136 && device <= 143);
 }
 
 /* The thread's descriptors are not the collector's, so they are found by the thread's folder. */
-enum cp_wall_kind cp_wall_cause_kind(int tid, uint64_t fd)
+enum cp_fd_kind cp_wall_cause_kind(int tid, uint64_t fd)
 {
 	struct cp_filestat s;
+	enum cp_fd_kind kind;
 	char path[64];
 
 	if (fd > INT32_MAX)
-		return CP_WALL_KIND_NONE;
+		return CP_FD_NOTHING;
 	cp_text_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", tid, (int)fd);
 	if (cp_filestat_read(AT_FDCWD, path, 0, false, &s))
-		return CP_WALL_KIND_NONE;
-	switch (s.mode & S_IFMT) {
-	case S_IFREG:
-	case S_IFDIR:
-	case S_IFBLK: return CP_WALL_KIND_FILE;
-	case S_IFIFO: return CP_WALL_KIND_PIPE;
-	case S_IFCHR: return is_tty(s.major) ? CP_WALL_KIND_TTY : CP_WALL_KIND_DEVICE;
-	case S_IFSOCK: return kind_of_socket(path);
-	default: return kind_of_anonymous(path);
+		return CP_FD_NOTHING;
+	kind = cp_filestat_kind(&s, path);
+	switch (kind) {
+	case CP_FD_DIRECTORY:
+	case CP_FD_BLOCK: return CP_FD_FILE;
+	case CP_FD_SOCKET: return kind_of_socket(path);
+	case CP_FD_OTHER: return CP_FD_NOTHING;
+	default: return kind;
 	}
 }
 
@@ -290,8 +267,7 @@ static uint64_t key_of(const uint64_t *pcs, uint32_t depth, uint64_t fd)
 	return h ^ h >> 32;
 }
 
-static enum cp_wall_kind known_kind(int tid, uint64_t fd, uint64_t key, uint64_t now,
-				    uint32_t second)
+static enum cp_fd_kind known_kind(int tid, uint64_t fd, uint64_t key, uint64_t now, uint32_t second)
 {
 	unsigned at = key % KNOWN;
 
@@ -300,7 +276,7 @@ static enum cp_wall_kind known_kind(int tid, uint64_t fd, uint64_t key, uint64_t
 		known[at].key = key;
 		known[at].until = now + second;
 	}
-	return (enum cp_wall_kind)known[at].kind;
+	return (enum cp_fd_kind)known[at].kind;
 }
 
 uint32_t cp_wall_cause_of(const struct cp_wall_call *call, int tid, const uint64_t *pcs,
@@ -308,10 +284,10 @@ uint32_t cp_wall_cause_of(const struct cp_wall_call *call, int tid, const uint64
 {
 	enum cp_wall_cause cause = of_call(call);
 	uint64_t fd = call->args[0];
-	enum cp_wall_kind kind;
+	enum cp_fd_kind kind;
 
 	if (!is_on_fd(call))
-		return CP_WALL_WAIT(cause, CP_WALL_KIND_NONE, -1);
+		return CP_WALL_WAIT(cause, CP_FD_NOTHING, -1);
 	kind = known_kind(tid, fd, key_of(pcs, depth, fd), now, second);
 	return CP_WALL_WAIT(cause == CP_WALL_CAUSE_UNKNOWN ? of_kind(kind) : cause, kind,
 			    kept_fd(fd));
@@ -320,12 +296,12 @@ uint32_t cp_wall_cause_of(const struct cp_wall_call *call, int tid, const uint64
 uint32_t cp_wall_cause_now(const struct cp_wall_call *call, int tid, int *fd)
 {
 	enum cp_wall_cause cause = of_call(call);
-	enum cp_wall_kind kind = CP_WALL_KIND_NONE;
+	enum cp_fd_kind kind = CP_FD_NOTHING;
 
 	*fd = -1;
 	if (is_on_fd(call))
 		kind = cp_wall_cause_kind(tid, call->args[0]);
-	if (kind != CP_WALL_KIND_NONE)
+	if (kind != CP_FD_NOTHING)
 		*fd = (int)call->args[0];
 	return CP_WALL_WAIT(cause == CP_WALL_CAUSE_UNKNOWN ? of_kind(kind) : cause, kind, -1);
 }
@@ -432,17 +408,9 @@ const char *cp_wall_cause_text(uint32_t wait, const struct cp_stack *s,
 
 const char *cp_wall_cause_kind_text(uint32_t wait)
 {
-	static const char *const texts[32] = {
-		[CP_WALL_KIND_FILE] = "file",	      [CP_WALL_KIND_PIPE] = "pipe",
-		[CP_WALL_KIND_TCP] = "tcp",	      [CP_WALL_KIND_UDP] = "udp",
-		[CP_WALL_KIND_UNIX] = "unix",	      [CP_WALL_KIND_SOCKET] = "socket",
-		[CP_WALL_KIND_TTY] = "tty",	      [CP_WALL_KIND_DEVICE] = "device",
-		[CP_WALL_KIND_EVENTFD] = "eventfd",   [CP_WALL_KIND_TIMERFD] = "timerfd",
-		[CP_WALL_KIND_SIGNALFD] = "signalfd", [CP_WALL_KIND_EPOLL] = "epoll",
-		[CP_WALL_KIND_INOTIFY] = "inotify",
-	};
+	enum cp_fd_kind kind = CP_WALL_WAIT_KIND(wait);
 
-	return texts[CP_WALL_WAIT_KIND(wait)];
+	return kind == CP_FD_NOTHING ? NULL : cp_filestat_kind_name(kind);
 }
 
 void cp_wall_cause_forget(void)

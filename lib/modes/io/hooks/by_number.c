@@ -102,11 +102,11 @@ static void before_call(long number, const long *a)
 	}
 }
 
-static enum cp_io_kind kind_of(const struct call *c, const long *a)
+static enum cp_fd_kind kind_of(const struct call *c, const long *a)
 {
 	switch (c->fd) {
-	case BY_PATH: return CP_IO_PATH;
-	case BY_NOTHING: return CP_IO_NOTHING;
+	case BY_PATH: return CP_FD_PATH;
+	case BY_NOTHING: return CP_FD_NOTHING;
 	default: return cp_io_kind_of((int)a[c->fd]);
 	}
 }
@@ -138,7 +138,7 @@ bool calls_by_number(long number, const long *a, long *result)
 
 	if (!calls_measured())
 		return false;
-	call.kind = c && c->op == CP_IO_CLOSE ? kind_of(c, a) : CP_IO_NOTHING;
+	call.kind = c && c->op == CP_IO_CLOSE ? kind_of(c, a) : CP_FD_NOTHING;
 	before_call(number, a);
 	if (!c)
 		return false;

@@ -22,10 +22,10 @@ SLOW static int64_t ended(uint64_t began, int64_t result, unsigned what, int64_t
 				.function = functions[what >> 24],
 				.on = ON_NOTHING };
 
-	c.kind = known ? (enum cp_io_kind)(known - 1) : cp_io_kind_of((int)on);
+	c.kind = known ? (enum cp_fd_kind)(known - 1) : cp_io_kind_of((int)on);
 	if (!known)
 		c.on = ON_FD((int)on);
-	else if (c.kind == CP_IO_PATH)
+	else if (c.kind == CP_FD_PATH)
 		c.on = ON_PATH((const char *)(intptr_t)on);
 	if (counted_at)
 		cp_io_event_settle(&c, counted_at);

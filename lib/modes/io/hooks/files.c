@@ -60,13 +60,13 @@ CALLS_IF(ssize_t, getdents64, CP_IO_READDIR | CALLS_MOVES, fd, (int fd, void *to
 SLOW static int measured_close(int fd)
 {
 	int (*real)(int) = CP_IO_REAL(close);
-	enum cp_io_kind kind;
+	enum cp_fd_kind kind;
 
 	if (!calls_measured())
 		return real(fd);
 	kind = cp_io_kind_of(fd);
 	/* Readers of a pipe that nobody has open for writing any more find its end. */
-	if (cp_io_wake_is_on() && kind == CP_IO_PIPE && cp_io_wake_is_awaited(fd))
+	if (cp_io_wake_is_on() && kind == CP_FD_PIPE && cp_io_wake_is_awaited(fd))
 		cp_io_wake(fd, CP_WAKES_ALL, (const void *)real);
 	cp_io_kind_closed(fd);
 	return CALLS_MEASURE(close, CP_IO_CLOSE | CALLS_KIND(kind), -1, (fd));

@@ -73,7 +73,7 @@ void calls_stat_ended(uint64_t began, int fd, const char *path, int result, cons
 #define CALLS_KIND(kind) (((unsigned)(kind) + 1) << 16)
 #define CALLS_KIND_OF(what) ((what) >> 16 & 255)
 /* ON is the address of a path. */
-#define CALLS_PATH CALLS_KIND(CP_IO_PATH)
+#define CALLS_PATH CALLS_KIND(CP_FD_PATH)
 _Static_assert(sizeof(struct cp_io_real) / sizeof(void *) <= 256, "numbers");
 
 /* A call that began at BEGAN, as calls_began said, has ended; errno stays. Returns RESULT; -1 is an

@@ -100,7 +100,7 @@ void calls_stat_ended(uint64_t began, int fd, const char *path, int result, cons
 
 	cp_io_event_ended(&(struct cp_io_call){ .began = began,
 						.op = CP_IO_STAT,
-						.kind = by_fd ? cp_io_kind_of(fd) : CP_IO_PATH,
+						.kind = by_fd ? cp_io_kind_of(fd) : CP_FD_PATH,
 						.on = by_fd ? ON_FD(fd) : ON_PATH(path),
 						.error = result == -1 ? errno : 0,
 						.function = function });

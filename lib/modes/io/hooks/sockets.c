@@ -97,7 +97,7 @@ SLOW static int measured_getaddrinfo(const char *node, const char *service,
 	result = real(node, service, hints, to);
 	cp_io_event_ended(&(struct cp_io_call){ .began = began,
 						.op = CP_IO_RESOLVE,
-						.kind = CP_IO_NOTHING,
+						.kind = CP_FD_NOTHING,
 						.on = ON_NOTHING,
 						/* getaddrinfo's own error numbers are not errno
 						 * values. */
@@ -119,7 +119,7 @@ INTERPOSE int getaddrinfo(const char *node, const char *service, const struct ad
  * device; the label op=poll says so. */
 
 #define POLLS(name, parameters, arguments)                                                         \
-	CALLS(int, name, CP_IO_POLL | CALLS_KIND(CP_IO_NOTHING), -1, parameters, arguments)
+	CALLS(int, name, CP_IO_POLL | CALLS_KIND(CP_FD_NOTHING), -1, parameters, arguments)
 
 POLLS(poll, (struct pollfd * f, nfds_t n, int timeout), (f, n, timeout))
 POLLS(ppoll, (struct pollfd * f, nfds_t n, const struct timespec *timeout, const sigset_t *mask),

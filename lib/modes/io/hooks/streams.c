@@ -32,7 +32,7 @@ OPENS_STREAM(FILE, fopen64, (const char *path, const char *mode), (path, mode))
 	SLOW static int measured_##name(type *s)                                                   \
 	{                                                                                          \
 		int (*real)(type *) = CP_IO_REAL(name);                                            \
-		enum cp_io_kind kind;                                                              \
+		enum cp_fd_kind kind;                                                              \
 		int fd;                                                                            \
                                                                                                    \
 		if (!calls_measured())                                                             \
@@ -66,7 +66,7 @@ static void readdir_ended(uint64_t began, DIR *d, const void *e, int errno_befor
 {
 	cp_io_event_ended(&(struct cp_io_call){ .began = began,
 						.op = CP_IO_READDIR,
-						.kind = CP_IO_DIRECTORY,
+						.kind = CP_FD_DIRECTORY,
 						.on = ON_FD(dirfd(d)),
 						.error = !e && errno != errno_before ? errno : 0,
 						.function = function });

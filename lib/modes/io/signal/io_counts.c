@@ -14,10 +14,10 @@
 #define BLOCK_BYTES ((size_t)112 << 10)
 
 _Static_assert(sizeof(struct cp_io_block) + sizeof(struct cp_io_delays) <= BLOCK_BYTES, "room");
-_Static_assert(CP_IO_KINDS <= 32, "bits");
+_Static_assert(CP_FD_KINDS <= 32, "bits");
 
 struct cp_io_block cp_io_counts_others;
-uint64_t cp_io_counts_recent[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
+uint64_t cp_io_counts_recent[CP_IO_OPS][CP_FD_KINDS][CP_IO_SUMS];
 static struct cp_io_block **blocks; /* by number of the thread's record */
 
 int cp_io_counts_prepare(void)
@@ -146,7 +146,7 @@ static void clear_cell(struct cp_io_cell *c)
 static void clear_all(struct cp_io_block *b)
 {
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
-		for (unsigned kind = 0; kind < CP_IO_KINDS; kind++)
+		for (unsigned kind = 0; kind < CP_FD_KINDS; kind++)
 			if (b->kinds[op] & 1u << kind)
 				clear_cell(&b->cell[op][kind]);
 }

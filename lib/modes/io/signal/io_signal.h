@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/base.h"
 #include "sample/sample.h"
 #include "sample/thread.h"
 
@@ -51,28 +52,6 @@ enum cp_io_op {
 	CP_IO_OPS
 };
 
-enum cp_io_kind {
-	CP_IO_NOTHING, /* no descriptor, or a bad one */
-	CP_IO_FILE,
-	CP_IO_PIPE,
-	CP_IO_UNIX,
-	CP_IO_TCP,
-	CP_IO_UDP,
-	CP_IO_SOCKET, /* a socket of another family or type */
-	CP_IO_TTY,
-	CP_IO_DEVICE,
-	CP_IO_DIRECTORY,
-	CP_IO_BLOCK,
-	CP_IO_EVENTFD,
-	CP_IO_TIMERFD,
-	CP_IO_SIGNALFD,
-	CP_IO_EPOLL,
-	CP_IO_INOTIFY,
-	CP_IO_OTHER,
-	CP_IO_PATH, /* the call names a path, whose object isn't examined */
-	CP_IO_KINDS
-};
-
 /* Descriptors below this number have an entry; the kind of others is asked for each call. */
 #define CP_IO_KNOWN 65536u
 
@@ -83,7 +62,7 @@ extern uint32_t cp_io_known[CP_IO_KNOWN] __attribute__((visibility("hidden")));
 extern int cp_io_owner;
 
 /* Ask the kernel for FD's kind and keep it. Any context. */
-enum cp_io_kind cp_io_kind_ask(int fd);
+enum cp_fd_kind cp_io_kind_ask(int fd);
 
 /* FD's kind plus 1, if it was asked; 0. */
 static inline unsigned cp_io_kind_known(int fd)
@@ -91,11 +70,11 @@ static inline unsigned cp_io_kind_known(int fd)
 	return (unsigned)fd < CP_IO_KNOWN ? cp_load_relaxed(&cp_io_known[fd]) & 255u : 0;
 }
 
-static inline enum cp_io_kind cp_io_kind_of(int fd)
+static inline enum cp_fd_kind cp_io_kind_of(int fd)
 {
 	unsigned known = cp_io_kind_known(fd);
 
-	return __builtin_expect(known != 0, 1) ? (enum cp_io_kind)(known - 1) : cp_io_kind_ask(fd);
+	return __builtin_expect(known != 0, 1) ? (enum cp_fd_kind)(known - 1) : cp_io_kind_ask(fd);
 }
 
 /* FD is about to be closed. An answer about it that is under way is then not kept. */
@@ -223,7 +202,7 @@ struct cp_io_cell {
 } __attribute__((aligned(64)));
 
 struct cp_io_block {
-	struct cp_io_cell cell[CP_IO_OPS][CP_IO_KINDS];
+	struct cp_io_cell cell[CP_IO_OPS][CP_FD_KINDS];
 	uint32_t kinds[CP_IO_OPS]; /* bits: which cells of an op have calls */
 	uint32_t threads;	   /* that have used the block */
 	uint32_t told_threads;	   /* threads that were completely reported; for the collector */
@@ -241,7 +220,7 @@ struct cp_io_block *cp_io_counts_existing(uint32_t index);
 /* The block of threads without a record. */
 extern struct cp_io_block cp_io_counts_others;
 /* The counts of all threads in the recent past, as the collector knows them. */
-extern uint64_t cp_io_counts_recent[CP_IO_OPS][CP_IO_KINDS][CP_IO_SUMS];
+extern uint64_t cp_io_counts_recent[CP_IO_OPS][CP_FD_KINDS][CP_IO_SUMS];
 /* Note that BLOCK's cell (OP, KIND) has a call. Returns its histogram, made if it is the first
  * call; NULL without memory. Called by the block's thread; any context. */
 struct cp_io_delays *cp_io_counts_begin(struct cp_io_block *block, unsigned op, unsigned kind);
@@ -338,7 +317,7 @@ struct cp_io_on {
 struct cp_io_call {
 	uint64_t began;
 	enum cp_io_op op;
-	enum cp_io_kind kind;
+	enum cp_fd_kind kind;
 	uint64_t bytes;
 	int error;	      /* errno, or another number that isn't 0; 0: the call succeeded */
 	const void *function; /* libc's function, the leaf of the stack */

@@ -86,13 +86,13 @@ static bool find_target(char *to, const struct cp_io_call *c, bool last)
 	if (c->on.fd < 0 || c->op == CP_IO_CLOSE)
 		return false;
 	switch (c->kind) {
-	case CP_IO_TCP:
-	case CP_IO_UDP: return cp_io_target_peer(to, c->on.fd, last);
-	case CP_IO_FILE:
-	case CP_IO_DIRECTORY:
-	case CP_IO_BLOCK:
-	case CP_IO_TTY:
-	case CP_IO_DEVICE: return link_of(to, c->on.fd);
+	case CP_FD_TCP:
+	case CP_FD_UDP: return cp_io_target_peer(to, c->on.fd, last);
+	case CP_FD_FILE:
+	case CP_FD_DIRECTORY:
+	case CP_FD_BLOCK:
+	case CP_FD_TTY:
+	case CP_FD_DEVICE: return link_of(to, c->on.fd);
 	default: return false;
 	}
 }

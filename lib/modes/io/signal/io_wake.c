@@ -23,20 +23,20 @@ static uint32_t fold(uint64_t number)
 }
 
 /* All eventfds have one inode, so the descriptor is the number. */
-static uint32_t number_of(int fd, enum cp_io_kind kind)
+static uint32_t number_of(int fd, enum cp_fd_kind kind)
 {
 	struct stat s;
 
-	if (kind == CP_IO_EVENTFD)
-		return fold((uint64_t)(unsigned)fd << 8 | CP_IO_EVENTFD);
-	if (kind != CP_IO_PIPE || cp_sys4(SYS_newfstatat, fd, "", &s, AT_EMPTY_PATH))
+	if (kind == CP_FD_EVENTFD)
+		return fold((uint64_t)(unsigned)fd << 8 | CP_FD_EVENTFD);
+	if (kind != CP_FD_PIPE || cp_sys4(SYS_newfstatat, fd, "", &s, AT_EMPTY_PATH))
 		return 0;
 	return fold((uint64_t)s.st_ino ^ (uint64_t)s.st_dev << 40);
 }
 
 uint64_t cp_io_wake_ask(int fd)
 {
-	enum cp_io_kind kind = cp_io_kind_of(fd);
+	enum cp_fd_kind kind = cp_io_kind_of(fd);
 	uint32_t known = (unsigned)fd < CP_IO_KNOWN ? cp_load_relaxed(&cp_io_known[fd]) : 0;
 	uint32_t number = number_of(fd, kind);
 
