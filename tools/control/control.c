@@ -225,6 +225,12 @@ char *ct_control_ask(int pid, struct cp_control_message *m, int fd)
 	return ask_process(pid, m, fd, &e);
 }
 
+char *ct_control_status(int pid, struct cp_control_message *m)
+{
+	ct_control_request(m, CP_CONTROL_STATUS);
+	return ct_control_ask(pid, m, -1);
+}
+
 int ct_control_pid(int pid)
 {
 	struct ct_control_end e;
@@ -295,5 +301,15 @@ unsigned long long ct_control_number(const struct cp_control_message *m, const c
 	unsigned long long n = text ? strtoull(text, NULL, 10) : 0;
 
 	free(text);
+	return n;
+}
+
+unsigned long long ct_control_mode_number(const struct cp_control_message *m, const char *mode,
+					  const char *key)
+{
+	char *name = ct_memory_printf("%s.%s", mode, key);
+	unsigned long long n = ct_control_number(m, name);
+
+	free(name);
 	return n;
 }

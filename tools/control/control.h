@@ -81,6 +81,11 @@ char *ct_control_ask(int pid, struct cp_control_message *m, int fd);
 char *ct_control_value(const struct cp_control_message *m, const char *key);
 /* The same as a number; 0: M doesn't have KEY. */
 unsigned long long ct_control_number(const struct cp_control_message *m, const char *key);
+/* The same of "MODE.KEY". */
+unsigned long long ct_control_mode_number(const struct cp_control_message *m, const char *mode,
+					  const char *key);
+/* Asks process PID for its status: M becomes the reply. Returns as ct_control_ask. */
+char *ct_control_status(int pid, struct cp_control_message *m);
 
 /* control_modes.c
  *

@@ -51,15 +51,6 @@ static bool same_mapping(const void *context, uint32_t index, const void *key)
 	return identity(a) == identity(b) && a->offset == b->offset && pages(a) == pages(b);
 }
 
-/* The joined mapping has the flags of both, because it gets the locations of both. */
-static void join_flags(struct ct_mapping *to, const struct ct_mapping *from)
-{
-	to->has_functions |= from->has_functions;
-	to->has_filenames |= from->has_filenames;
-	to->has_lines |= from->has_lines;
-	to->has_inlines |= from->has_inlines;
-}
-
 static uint32_t take_mapping(struct combiner *c, uint32_t i)
 {
 	struct ct_mapping m = c->from->mappings[i];
@@ -76,7 +67,8 @@ static uint32_t take_mapping(struct combiner *c, uint32_t i)
 		index = ct_model_add_mapping(c->to, &m);
 		ct_table_add(&c->mappings, hash, index);
 	}
-	join_flags(&c->to->mappings[index], &m);
+	/* It gets the locations of both. */
+	ct_mapping_join_flags(&c->to->mappings[index], &m);
 	c->mapping_at[i] = index + 1;
 	return index;
 }

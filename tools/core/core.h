@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* fetch.c
  *
@@ -40,6 +42,7 @@ enum ct_curl_option {
 	CT_CURL_TIMEOUT_MS = 155,
 	CT_CURL_URL = 10002,
 	CT_CURL_USERAGENT = 10018,
+	CT_CURL_USERPWD = 10005,
 	CT_CURL_WRITEDATA = 10001,
 	CT_CURL_WRITEFUNCTION = 20011,
 	CT_CURL_XFERINFODATA = 10057,
@@ -143,6 +146,28 @@ char *ct_memory_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 /* Returns ITEMS with room for COUNT items of SIZE bytes. ROOM is the present room, and at least
  * doubles. */
 void *ct_memory_grow(void *items, size_t *room, size_t count, size_t size);
+
+/* Returns the last part of PATH. */
+static inline const char *ct_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static inline bool ct_starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Seconds of the monotonic clock. */
+static inline double ct_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
 
 /* Makes room for one more item, not zeroed, at ARRAY[COUNT], of which ROOM are allocated. */
 #define CT_PUSH(array, count, room)                                                                \

@@ -100,14 +100,11 @@ static bool *base_sets(const struct ct_profile *p)
 {
 	bool *is_base = ct_memory_alloc(p->label_set_count * sizeof(*is_base));
 
-	for (size_t i = 0; i < p->label_set_count; i++)
-		for (uint32_t k = 0; k < p->label_sets[i].count; k++) {
-			const struct ct_label *l = &p->labels[p->label_sets[i].first + k];
+	for (uint32_t i = 0; i < p->label_set_count; i++) {
+		const struct ct_label *l = ct_model_label(p, i, CT_BASE_LABEL);
 
-			if (!strcmp(ct_text(p, l->key), CT_BASE_LABEL) &&
-			    !strcmp(ct_text(p, l->text), "true"))
-				is_base[i] = true;
-		}
+		is_base[i] = l && !strcmp(ct_text(p, l->text), "true");
+	}
 	return is_base;
 }
 

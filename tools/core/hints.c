@@ -16,18 +16,6 @@
 /* With more samples, only shares below 7 % may be off by half. */
 #define FEW_SAMPLES 200
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static const char *name_of(const struct ct_profile *p, const struct ct_location *l)
 {
 	uint32_t f = l->line_count ? p->lines[l->first_line].function : CT_NONE;
@@ -38,9 +26,7 @@ static const char *name_of(const struct ct_profile *p, const struct ct_location 
 /* Returns false for a name like "libfoo.so+0x1234", which only tells a place. */
 static bool is_named(const char *name)
 {
-	const char *plus = strrchr(name, '+');
-
-	return *name && strcmp(name, "[unknown]") != 0 && !(plus && starts_with(plus, "+0x"));
+	return *name && strcmp(name, "[unknown]") != 0 && !ct_jit_is_bare(name);
 }
 
 /* Sums over the innermost frames. */
@@ -116,7 +102,7 @@ static unsigned hint_unnamed(const struct ct_profile *p, const struct sums *s)
 	text = ct_memory_printf(
 		"is in %s, which is stripped: install its -dbgsym or -dbg package, or "
 		"\"cprof symbolize -debug-dir DIR\"",
-		base_name(ct_text(p, p->mappings[most].file)));
+		ct_base_name(ct_text(p, p->mappings[most].file)));
 	say_hint(s, s->unnamed[most], text);
 	free(text);
 	return 1;
@@ -142,7 +128,7 @@ static unsigned hint_lost(const struct ct_profile *p, const char *file)
 		uint64_t taken, lost;
 		char *word;
 
-		if (!starts_with(c, "samples: "))
+		if (!ct_starts(c, "samples: "))
 			continue;
 		taken = strtoull(c + 9, NULL, 10);
 		lost = number_before(c, " ring full") + number_before(c, " no memory");
@@ -193,13 +179,12 @@ static unsigned hint_few(const struct ct_profile *p)
 {
 	double half = CT_SAMPLING_95 / 0.5;
 	const char *filter;
-	int64_t samples = 0;
+	int64_t samples;
 
 	if (ct_filter_active(&filter, 1) || strcmp(ct_text(p, p->types[0].type), "samples") != 0 ||
 	    strcmp(ct_text(p, p->types[0].unit), "count") != 0)
 		return 0;
-	for (size_t i = 0; i < p->sample_count; i++)
-		samples = ct_add(samples, ct_values(p, i)[0]);
+	samples = ct_model_total(p, 0);
 	if (samples < 1 || samples >= FEW_SAMPLES || ct_load_is_difference())
 		return 0;
 	fprintf(stderr,
@@ -214,7 +199,7 @@ static unsigned hint_few(const struct ct_profile *p)
  */
 static char *locks_beside(const struct ct_profile *p, const char *wall)
 {
-	const char *infix = strstr(base_name(wall), ".wall.");
+	const char *infix = strstr(ct_base_name(wall), ".wall.");
 	char *path;
 
 	if (!infix)

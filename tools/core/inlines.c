@@ -22,8 +22,8 @@ struct modules {
  * for the program itself. */
 static char *module_name(const struct ct_profile *p, uint32_t mapping)
 {
-	const char *path = ct_text(p, p->mappings[mapping].file), *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path, *version = strstr(name, ".so.");
+	const char *name = ct_base_name(ct_text(p, p->mappings[mapping].file)),
+		   *version = strstr(name, ".so.");
 
 	if (!mapping)
 		return ct_memory_strdup("");

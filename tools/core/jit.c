@@ -4,16 +4,11 @@
 
 #include <string.h>
 
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 bool ct_jit_is_path(const char *path)
 {
-	return starts_with(path, "//anon") || starts_with(path, "[anon") ||
-	       starts_with(path, "/memfd:") || starts_with(path, "/tmp/perf-") ||
-	       starts_with(path, "[heap]");
+	return ct_starts(path, "//anon") || ct_starts(path, "[anon") ||
+	       ct_starts(path, "/memfd:") || ct_starts(path, "/tmp/perf-") ||
+	       ct_starts(path, "[heap]");
 }
 
 bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const char *name)
@@ -24,15 +19,22 @@ bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const ch
 	return p->mapping_count && l->address && (*name != '[' || !strcmp(name, "[unknown]"));
 }
 
+bool ct_jit_is_bare(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+
+	return plus && ct_starts(plus, "+0x") && plus[3] &&
+	       !plus[3 + strspn(plus + 3, "0123456789abcdef")];
+}
+
 bool ct_jit_is_place(const char *name)
 {
 	static const char *const begins[] = { "//anon", "[anon", "memfd:", "[heap]" };
-	const char *plus = strrchr(name, '+');
 
-	if (!plus || strncmp(plus, "+0x", 3) != 0 || plus[3 + strspn(plus + 3, "0123456789abcdef")])
+	if (!ct_jit_is_bare(name))
 		return false;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (starts_with(name, begins[i]))
+		if (ct_starts(name, begins[i]))
 			return true;
 	return false;
 }
@@ -40,14 +42,14 @@ bool ct_jit_is_place(const char *name)
 const char *ct_jit_advice(const struct ct_profile *p)
 {
 	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
-	const char *slash = strrchr(path, '/'), *program = slash ? slash + 1 : path;
+	const char *program = ct_base_name(path);
 
-	if (starts_with(program, "node"))
+	if (ct_starts(program, "node"))
 		return "run node with --perf-basic-prof --no-short-builtin-calls";
-	if (starts_with(program, "java"))
+	if (ct_starts(program, "java"))
 		return "run java with -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
 		       "-XX:+DumpPerfMapAtExit (JDK 17)";
-	if (starts_with(program, "python"))
+	if (ct_starts(program, "python"))
 		return "run python3 with -X perf (3.12)";
 	return "let the runtime write /tmp/perf-PID.map";
 }

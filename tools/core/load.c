@@ -77,23 +77,14 @@ static void mark_as_base(struct ct_profile *p)
 	free(marked);
 }
 
-static int64_t total_of(const struct ct_profile *p, size_t type)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < p->sample_count; i++)
-		sum = ct_add(sum, ct_values(p, i)[type]);
-	return sum;
-}
-
 static void normalize(struct ct_profile *p, const struct ct_profile *base)
 {
 	double *ratios = ct_memory_alloc(p->type_count * sizeof(*ratios));
 
 	for (size_t t = 0; t < p->type_count && t < base->type_count; t++) {
-		int64_t own = total_of(p, t);
+		int64_t own = ct_model_total(p, t);
 
-		ratios[t] = own ? (double)total_of(base, t) / (double)own : 0;
+		ratios[t] = own ? (double)ct_model_total(base, t) / (double)own : 0;
 	}
 	ct_combine_header_scale(p, ratios);
 	free(ratios);

@@ -318,6 +318,34 @@ size_t ct_model_default_type(const struct ct_profile *p)
 	return p->type_count ? p->type_count - 1 : 0;
 }
 
+size_t ct_model_type(const struct ct_profile *p, const char *name)
+{
+	size_t i = 0;
+
+	while (i < p->type_count && strcmp(ct_text(p, p->types[i].type), name))
+		i++;
+	return i;
+}
+
+int64_t ct_model_total(const struct ct_profile *p, size_t index)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < p->sample_count; i++)
+		sum = ct_add(sum, ct_values(p, i)[index]);
+	return sum;
+}
+
+const struct ct_label *ct_model_label(const struct ct_profile *p, uint32_t set, const char *key)
+{
+	const struct ct_label *l = p->labels + p->label_sets[set].first;
+
+	for (uint32_t i = 0; i < p->label_sets[set].count; i++)
+		if (!strcmp(ct_text(p, l[i].key), key))
+			return &l[i];
+	return NULL;
+}
+
 bool ct_model_is_of_moment(const struct ct_profile *p, size_t index)
 {
 	/* The beginnings of types that describe a moment, as the library's modes declare them

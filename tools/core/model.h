@@ -121,6 +121,15 @@ uint32_t ct_model_append_string(struct ct_profile *p, const char *text, size_t n
 uint32_t ct_model_label_set(struct ct_profile *p, const struct ct_label *labels, size_t count);
 /* Removes strings that nothing refers to; the indices of the others change. */
 void ct_model_drop_strings(struct ct_profile *p);
+/* TO gets every kind of information that FROM has, too. */
+static inline void ct_mapping_join_flags(struct ct_mapping *to, const struct ct_mapping *from)
+{
+	to->has_functions |= from->has_functions;
+	to->has_filenames |= from->has_filenames;
+	to->has_lines |= from->has_lines;
+	to->has_inlines |= from->has_inlines;
+}
+
 /* Replaces a location's lines (symbolization). */
 void ct_model_set_lines(struct ct_profile *p, uint32_t location, const struct ct_line *lines,
 			size_t line_count);
@@ -138,6 +147,15 @@ static inline int64_t *ct_values(const struct ct_profile *p, size_t sample)
 /* Returns the index of the sample type that is shown if no option names one: the profile's default
  * type, else the last. */
 size_t ct_model_default_type(const struct ct_profile *p);
+/* Returns the index of the sample type NAME; type_count: there is none. */
+size_t ct_model_type(const struct ct_profile *p, const char *name);
+
+/* Returns the sum of all samples' values of type INDEX. */
+int64_t ct_model_total(const struct ct_profile *p, size_t index);
+
+/* Returns the label KEY of a set, or NULL. */
+const struct ct_label *ct_model_label(const struct ct_profile *p, uint32_t set, const char *key);
+
 /* Returns whether values of type INDEX are of a moment, such as the memory in use: in a window they
  * are those of its end, and those of two windows don't add up. */
 bool ct_model_is_of_moment(const struct ct_profile *p, size_t index);
@@ -290,6 +308,9 @@ bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const ch
 /* Is NAME a place in such code that has no name, like "//anon+0x7f79c7e7e088"? There can be
  * thousands of them. */
 bool ct_jit_is_place(const char *name);
+/* Is NAME only a place, "libfoo.so+0x1234", as libcprof writes it for code without symbols? */
+bool ct_jit_is_bare(const char *name);
+
 /* Returns what to do so that such code of P's program gets names. */
 const char *ct_jit_advice(const struct ct_profile *p);
 
@@ -319,6 +340,9 @@ extern const struct ct_option ct_short_name_options[];
 /* Returns the number of columns of the terminal that stdout was at the first call, which comes
  * before a pager begins. Returns 0 if stdout was no terminal, or if names must not be shortened. */
 size_t ct_short_name_columns(void);
+/* Returns the number of columns of TEXT. */
+size_t ct_short_name_width(const char *text);
+
 /* Was -full-names given? */
 bool ct_short_name_never(void);
 /* Returns NAME in at most WIDTH columns; the caller frees it. Template arguments become <…>, the

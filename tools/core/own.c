@@ -14,11 +14,6 @@ struct ct_own {
 	unsigned char *functions; /* by function: enum answer, whether it may be own code */
 };
 
-static bool starts_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static bool ends(const char *text, const char *with)
 {
 	size_t n = strlen(text), k = strlen(with);
@@ -54,7 +49,7 @@ static size_t home_of(const char *program)
 	size_t n = directory_of(program);
 
 	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
-		if (strlen(shared[i]) == n && starts_with(program, shared[i]))
+		if (strlen(shared[i]) == n && ct_starts(program, shared[i]))
 			return 0;
 	return n > 4 && !strncmp(program + n - 4, "/bin", 4) ? n - 4 : n;
 }
@@ -73,7 +68,7 @@ static bool is_library(const char *name, const char *stem)
 {
 	size_t n = strlen(stem);
 
-	return starts_with(name, stem) &&
+	return ct_starts(name, stem) &&
 	       (name[n] == '.' || (name[n] == '-' && name[n + 1] >= '0' && name[n + 1] <= '9'));
 }
 
@@ -85,13 +80,13 @@ bool ct_own_is_runtime_module(const char *path)
 					     "libsupc++", "libcprof" };
 	static const char *const begins[] = { "ld-linux", "ld-musl", "libjemalloc", "libtcmalloc",
 					      "libmimalloc" };
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = ct_base_name(path);
 
 	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++)
 		if (is_library(name, stems[i]))
 			return true;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (starts_with(name, begins[i]))
+		if (ct_starts(name, begins[i]))
 			return true;
 	return !strcmp(name, "[vdso]");
 }
@@ -113,8 +108,8 @@ bool ct_own_is_program(const struct ct_profile *p, size_t mapping)
 	if (!mapping)
 		return *path;
 	return path[0] == '/' && path[1] != '/' && !strstr(slash, ".so") && !strchr(path, ' ') &&
-	       !starts_with(path, "/dev/") && !starts_with(path, "/memfd:") &&
-	       !starts_with(path, "/anon_") && !ct_jit_is_path(path);
+	       !ct_starts(path, "/dev/") && !ct_starts(path, "/memfd:") &&
+	       !ct_starts(path, "/anon_") && !ct_jit_is_path(path);
 }
 
 static bool is_of_a_program(const struct ct_profile *p, const char *path)
@@ -134,16 +129,16 @@ static bool may_be_rust(const char *mangled, const char *file)
 
 	if (n)
 		return n > 3 && !strcmp(file + n - 3, ".rs");
-	if (!starts_with(mangled, "_Z"))
+	if (!ct_starts(mangled, "_Z"))
 		return true;
 	return hash && strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E';
 }
 
 static bool is_library_file(const char *file)
 {
-	return starts_with(file, "/usr/include/") || starts_with(file, "/usr/local/include/") ||
-	       strstr(file, "/include/c++/") || starts_with(file, "/rustc/") ||
-	       starts_with(file, "/rust/deps/") || strstr(file, "/jemalloc/internal/") ||
+	return ct_starts(file, "/usr/include/") || ct_starts(file, "/usr/local/include/") ||
+	       strstr(file, "/include/c++/") || ct_starts(file, "/rustc/") ||
+	       ct_starts(file, "/rust/deps/") || strstr(file, "/jemalloc/internal/") ||
 	       strstr(file, "/src/jemalloc.c") || strstr(file, "/tikv-jemalloc-sys-");
 }
 
@@ -163,13 +158,13 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 	if (ends(name, "@plt"))
 		return true;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (starts_with(name, begins[i]))
+		if (ct_starts(name, begins[i]))
 			return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
 			return true;
 	return is_library_file(file) ||
-	       ((starts_with(name, "core::") || starts_with(name, "alloc::")) &&
+	       ((ct_starts(name, "core::") || ct_starts(name, "alloc::")) &&
 		may_be_rust(mangled, file));
 }
 

@@ -196,6 +196,12 @@ char *ct_numbers_format(char *to, int64_t value, const char *from, const char *u
 /* Writes "12.35%", " 0.05%", "  100%": six characters, except for tiny shares. */
 char *ct_numbers_percent(char *to, int64_t value, int64_t total);
 
+/* Returns a share without the blanks before it. */
+static inline const char *ct_trimmed(const char *percent)
+{
+	return percent + strspn(percent, " ");
+}
+
 /* Can values in A be added to values in B after scaling? */
 int ct_numbers_units_compatible(const char *a, const char *b);
 

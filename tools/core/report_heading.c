@@ -21,14 +21,13 @@ static void heading_line(const char *name, const char *text)
 /* Adds the program: the first mapping. */
 static void program(const struct ct_profile *p)
 {
-	const char *file, *slash;
+	const char *file;
 
 	if (!p->mapping_count)
 		return;
 	file = ct_text(p, p->mappings[0].file);
-	slash = strrchr(file, '/');
 	if (*file)
-		heading_line("File", slash ? slash + 1 : file);
+		heading_line("File", ct_base_name(file));
 	if (p->mappings[0].build_id)
 		heading_line("Build ID", ct_text(p, p->mappings[0].build_id));
 }
@@ -92,11 +91,6 @@ static int64_t shown_flat(const struct ct_graph *g)
 	return sum;
 }
 
-static const char *trimmed_percent(const char *percent)
-{
-	return percent + strspn(percent, " ");
-}
-
 static void shown(const struct ct_report *r)
 {
 	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM];
@@ -104,7 +98,7 @@ static void shown(const struct ct_report *r)
 	int64_t flat = shown_flat(g);
 
 	printf("Showing nodes accounting for %s, %s of %s total\n", ct_report_value(r, a, flat),
-	       trimmed_percent(ct_report_share(r, b, flat)), ct_report_value(r, c, r->total));
+	       ct_trimmed(ct_report_share(r, b, flat)), ct_report_value(r, c, r->total));
 	if (!r->total)
 		return;
 	if (r->trimmed.dropped) {

@@ -27,16 +27,11 @@ bool ct_sampling_is_sampled(const struct ct_profile *p, size_t space)
 
 static int64_t labelled_size(const struct ct_profile *p, size_t i)
 {
-	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
+	const struct ct_label *l = ct_model_label(p, p->samples[i].label_set, "bytes");
 
-	for (uint32_t k = 0; k < set->count; k++) {
-		const struct ct_label *l = &p->labels[set->first + k];
-
-		if (!l->text && l->number > 0 && !strcmp(ct_text(p, l->key), "bytes") &&
-		    (!l->unit || !strcmp(ct_text(p, l->unit), "bytes")))
-			return l->number;
-	}
-	return 0;
+	return l && !l->text && l->number > 0 && (!l->unit || !strcmp(ct_text(p, l->unit), "bytes"))
+		       ? l->number
+		       : 0;
 }
 
 double ct_sampling_size(const struct ct_profile *p, size_t i, size_t space)

@@ -44,7 +44,7 @@ bool ct_short_name_never(void)
 	return never;
 }
 
-static size_t columns_of(const char *text)
+size_t ct_short_name_width(const char *text)
 {
 	size_t n = 0;
 
@@ -127,7 +127,7 @@ static char *cut_arguments(const char *name, int depth)
 
 static char *cut_front(const char *name, size_t width)
 {
-	size_t n = columns_of(name);
+	size_t n = ct_short_name_width(name);
 
 	while (n > width - 1) {
 		name++;
@@ -140,11 +140,11 @@ char *ct_short_name(const char *name, size_t width)
 {
 	char *text, *cut;
 
-	if (!width || columns_of(name) <= width)
+	if (!width || ct_short_name_width(name) <= width)
 		return ct_memory_strdup(name);
 	for (int depth = 3; depth >= 0; depth--) {
 		text = cut_arguments(name, depth);
-		if (columns_of(text) <= width)
+		if (ct_short_name_width(text) <= width)
 			return text;
 		if (depth)
 			free(text);

@@ -86,8 +86,7 @@ static const char *below_same_name(const char *path, const char *search_path)
 	const char *found = NULL;
 
 	while (!found && (directory = strsep(&rest, ":"))) {
-		const char *name = strrchr(directory, '/');
-		char *want = ct_memory_printf("/%s/", name ? name + 1 : directory);
+		char *want = ct_memory_printf("/%s/", ct_base_name(directory));
 
 		found = want[1] == '/' ? NULL : strstr(path, want);
 		if (found)

@@ -14,11 +14,6 @@
 /* A name has at most 255 bytes, and the temporary name must fit, too. */
 #define NAME_KEPT 230
 
-static bool begins_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
 /* Returns true if the file's owner is the user, or root, who could write any file. */
 static bool is_trusted(const struct stat *st)
 {
@@ -29,8 +24,8 @@ static bool is_trusted(const struct stat *st)
  * file. */
 static bool is_special(const char *path)
 {
-	return (begins_with(path, "/dev/") && !begins_with(path, "/dev/shm/")) ||
-	       begins_with(path, "/proc/");
+	return (ct_starts(path, "/dev/") && !ct_starts(path, "/dev/shm/")) ||
+	       ct_starts(path, "/proc/");
 }
 
 /* FLAGS: O_TRUNC; or O_NOFOLLOW for a file that was examined, but may be another one by now. */

@@ -57,16 +57,6 @@ static void free_cells(struct cells *c)
 		free(c->text[i]);
 }
 
-/* Returns the number of columns of a text of ASCII and the plus-minus sign. */
-static int columns(const char *text)
-{
-	int n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
 /* Number of columns between two cells, and before a name. */
 #define GAP 2
 
@@ -81,8 +71,8 @@ static void widen_columns(struct widths *w, const struct ct_diff *d, const struc
 	struct cells c = cells_of(d, f);
 
 	for (int i = 0; i < CELLS; i++)
-		if (columns(c.text[i]) > w->of[i])
-			w->of[i] = columns(c.text[i]);
+		if ((int)ct_short_name_width(c.text[i]) > w->of[i])
+			w->of[i] = (int)ct_short_name_width(c.text[i]);
 	free_cells(&c);
 }
 
@@ -92,8 +82,9 @@ static void put_cells(const struct ct_diff *d, const struct widths *w,
 	struct cells c = cells_of(d, f);
 
 	for (int i = 0; i < w->count; i++)
-		printf("%*s%s%s%s%*s", w->of[i] - columns(c.text[i]), "", i == 2 ? paint : "",
-		       c.text[i], i == 3 ? ct_out_paint(CT_PLAIN) : "", GAP, "");
+		printf("%*s%s%s%s%*s", w->of[i] - (int)ct_short_name_width(c.text[i]), "",
+		       i == 2 ? paint : "", c.text[i], i == 3 ? ct_out_paint(CT_PLAIN) : "", GAP,
+		       "");
 	free_cells(&c);
 }
 
@@ -287,7 +278,7 @@ static void markdown_cells(const struct ct_diff *d, const struct widths *w,
 	struct cells c = cells_of(d, f);
 
 	for (int i = 0; i < CELLS; i++)
-		printf("| %*s%s ", w->of[i] - columns(c.text[i]), "", c.text[i]);
+		printf("| %*s%s ", w->of[i] - (int)ct_short_name_width(c.text[i]), "", c.text[i]);
 	free_cells(&c);
 }
 

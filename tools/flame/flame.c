@@ -39,7 +39,7 @@ static bool ends(const char *text, const char *with)
  * before the last dot. */
 static char *default_output(const char *file)
 {
-	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	const char *name = ct_base_name(file);
 	size_t n = strlen(name);
 
 	if (strcmp(file, "-") == 0 || strstr(file, "://"))
@@ -164,7 +164,8 @@ static int choose_types(struct ct_flame *flame)
 
 	for (size_t i = flame->tab_count; i-- > 0;) {
 		struct ct_flame_tab *tab = &flame->tabs[i];
-		bool here = my.type && ct_flame_sides_has_type(tab->profile, my.type);
+		bool here =
+			my.type && ct_model_type(tab->profile, my.type) < tab->profile->type_count;
 
 		if (ct_flame_sides_type(tab->profile, here ? my.type : NULL, &tab->type))
 			return CT_FAILED;

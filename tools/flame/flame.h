@@ -227,8 +227,6 @@ struct ct_profile *ct_flame_sides_open(char *const *sources, int count);
  * Returns CT_OK or CT_FAILED. */
 int ct_flame_sides_type(const struct ct_profile *p, const char *name, size_t *type);
 
-bool ct_flame_sides_has_type(const struct ct_profile *p, const char *name);
-
 /* Are sample types and units equal, in order? The second function prints a message if they are not.
  */
 bool ct_flame_sides_equal_types(const struct ct_profile *a, const struct ct_profile *b);

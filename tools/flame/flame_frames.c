@@ -22,17 +22,12 @@ void ct_flame_frames_release(struct ct_frames *frames)
 
 static const struct ct_function no_function = { 0 };
 
-static bool starts_with(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	/* "[vdso]" and "//anon" are not paths. */
-	return slash && slash[1] && path[0] != '[' && !starts_with(path, "//") ? slash + 1 : path;
+	return slash && slash[1] && path[0] != '[' && !ct_starts(path, "//") ? slash + 1 : path;
 }
 
 static const char *program_path(const struct ct_profile *p)
@@ -63,7 +58,7 @@ static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_lo
 	if (!*module && *name == '[' && name[strlen(name) - 1] == ']' &&
 	    strcmp(name, "[unknown]") != 0)
 		return strcmp(name, "[kernel]") == 0 ? CT_FRAME_KERNEL : CT_FRAME_MARK;
-	if (starts_with(module, "[kernel") || (n > 3 && strcmp(module + n - 3, ".ko") == 0))
+	if (ct_starts(module, "[kernel") || (n > 3 && strcmp(module + n - 3, ".ko") == 0))
 		return CT_FRAME_KERNEL;
 	if (ct_jit_is(p, l, name))
 		return CT_FRAME_JIT;
@@ -240,10 +235,7 @@ size_t ct_flame_frames_stack(const struct ct_frames_of *of, const struct ct_samp
 const char *ct_flame_frames_label(const struct ct_profile *p, const struct ct_sample *s,
 				  const char *key)
 {
-	const struct ct_label_set *set = &p->label_sets[s->label_set];
+	const struct ct_label *l = ct_model_label(p, s->label_set, key);
 
-	for (uint32_t i = set->first; i < set->first + set->count; i++)
-		if (p->labels[i].text && strcmp(ct_text(p, p->labels[i].key), key) == 0)
-			return ct_text(p, p->labels[i].text);
-	return NULL;
+	return l && l->text ? ct_text(p, l->text) : NULL;
 }

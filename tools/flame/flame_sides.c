@@ -40,14 +40,6 @@ static char *types_text(const struct ct_profile *p)
 	return text;
 }
 
-bool ct_flame_sides_has_type(const struct ct_profile *p, const char *name)
-{
-	for (size_t i = 0; i < p->type_count; i++)
-		if (strcmp(ct_text(p, p->types[i].type), name) == 0)
-			return true;
-	return false;
-}
-
 int ct_flame_sides_type(const struct ct_profile *p, const char *name, size_t *type)
 {
 	char *end, *has;
@@ -61,12 +53,9 @@ int ct_flame_sides_type(const struct ct_profile *p, const char *name, size_t *ty
 		*type = ct_model_default_type(p);
 		return CT_OK;
 	}
-	for (size_t i = 0; i < p->type_count; i++) {
-		if (strcmp(ct_text(p, p->types[i].type), name) == 0) {
-			*type = i;
-			return CT_OK;
-		}
-	}
+	*type = ct_model_type(p, name);
+	if (*type < p->type_count)
+		return CT_OK;
 	n = strtoul(name, &end, 10);
 	if (end != name && !*end && n < p->type_count) {
 		*type = n;

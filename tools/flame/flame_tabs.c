@@ -17,7 +17,7 @@ static const struct {
 static const char *name_of(const struct ct_profile *p)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (ct_flame_sides_has_type(p, names[i].type))
+		if (ct_model_type(p, names[i].type) < p->type_count)
 			return names[i].name;
 	return p->type_count ? ct_text(p, p->types[ct_model_default_type(p)].type) : "";
 }
@@ -75,7 +75,7 @@ static int open_base(const struct ct_flame *flame, const char *file)
 /* Warns that "app.before.pb", which `cprof run` kept, also matches "app.*.pb". */
 static void say_before(const char *file)
 {
-	const char *slash = strrchr(file, '/'), *before = strstr(slash ? slash : file, ".before");
+	const char *before = strstr(ct_base_name(file), ".before");
 
 	if (before && before[7 + strspn(before + 7, "0123456789")] == '.')
 		fprintf(stderr,

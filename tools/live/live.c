@@ -114,18 +114,10 @@ void ct_live_rebuild_lines(struct ct_live *l)
 
 /* ---- news ---- */
 
-static double live_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void take_status(struct ct_live *l, const struct cp_control_message *status)
 {
 	unsigned long long cpu = ct_control_number(status, "cpu_ns");
-	double time = live_now();
+	double time = ct_now();
 
 	if (l->has_status && time > l->status_time && cpu >= l->cpu_ns)
 		l->cpu = (double)(cpu - l->cpu_ns) / 1e9 / (time - l->status_time);
@@ -265,10 +257,8 @@ static int leave_live(struct ct_live *l)
 static bool ask_first(struct ct_live *l)
 {
 	struct cp_control_message m;
-	char *why;
+	char *why = ct_control_status(l->pid, &m);
 
-	ct_control_request(&m, CP_CONTROL_STATUS);
-	why = ct_control_ask(l->pid, &m, -1);
 	if (why) {
 		fprintf(stderr, "cprof live: %s\n", why);
 		free(why);
@@ -282,14 +272,9 @@ static bool ask_first(struct ct_live *l)
 /* Returns the mode that is already on, else CPU time. */
 static int mode_that_is_on(const struct ct_live *l)
 {
-	for (int m = 0; m < CT_MODES; m++) {
-		char *key = ct_memory_printf("%s.since", ct_control_modes[m].name);
-		unsigned long long since = ct_control_number(&l->status, key);
-
-		free(key);
-		if (since)
+	for (int m = 0; m < CT_MODES; m++)
+		if (ct_control_mode_number(&l->status, ct_control_modes[m].name, "since"))
 			return m;
-	}
 	return CT_CPU;
 }
 

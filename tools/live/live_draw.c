@@ -24,15 +24,6 @@ int ct_live_draw_body_rows(void)
 
 /* ---- the first line ---- */
 
-static unsigned long long number_of_mode(const struct ct_live *l, const char *mode, const char *key)
-{
-	char *name = ct_memory_printf("%s.%s", mode, key);
-	unsigned long long n = ct_control_number(&l->status, name);
-
-	free(name);
-	return n;
-}
-
 /* Returns "cpu (heap)": modes that this screen has turned on are in parentheses. */
 static char *modes_text(const struct ct_live *l)
 {
@@ -42,7 +33,7 @@ static char *modes_text(const struct ct_live *l)
 		const char *name = ct_control_modes[m].name;
 		char *longer;
 
-		if (!number_of_mode(l, name, "since") && !l->started[m])
+		if (!ct_control_mode_number(&l->status, name, "since") && !l->started[m])
 			continue;
 		longer = ct_memory_printf(l->started[m] ? "%s (%s)" : "%s %s", text, name);
 		free(text);
@@ -79,7 +70,7 @@ static void draw_first(const struct ct_live *l)
 static char *lost_text(const struct ct_live *l)
 {
 	const struct ct_control_mode *m = &ct_control_modes[l->mode];
-	unsigned long long lost = number_of_mode(l, m->name, "lost");
+	unsigned long long lost = ct_control_mode_number(&l->status, m->name, "lost");
 	char text[CT_NUMBER_ROOM];
 
 	if (m->waits)

@@ -50,13 +50,8 @@ static void choose_unit(struct ct_live_table *t)
 /* Returns the number of samples: the sum of the first type, if that type counts. */
 static int64_t count_samples(const struct ct_profile *p)
 {
-	int64_t n = 0;
-
-	if (strcmp(ct_text(p, p->types[0].unit), "count") != 0)
-		return (int64_t)p->sample_count;
-	for (size_t i = 0; i < p->sample_count; i++)
-		n = ct_add(n, ct_values(p, i)[0]);
-	return n;
+	return strcmp(ct_text(p, p->types[0].unit), "count") ? (int64_t)p->sample_count
+							     : ct_model_total(p, 0);
 }
 
 void ct_live_table_make(struct ct_live_table *t, struct ct_profile *p, size_t type)

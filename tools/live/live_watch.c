@@ -35,14 +35,6 @@ struct ct_live_watch {
 	double taken[CT_MODES]; /* time of the last take */
 };
 
-static double watch_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static struct timespec time_of(double seconds)
 {
 	struct timespec t = { (time_t)seconds, 0 };
@@ -110,7 +102,7 @@ static bool open_window(struct ct_live_watch *w, int mode)
 					   .lease = w->lease };
 	char *why;
 
-	w->taken[mode] = watch_now();
+	w->taken[mode] = ct_now();
 	if (!ct_window_open(&w->windows[mode], w->pid, &how, &why))
 		return true;
 	w->windows[mode] = NULL;
@@ -122,8 +114,7 @@ static bool open_window(struct ct_live_watch *w, int mode)
 static void was_turned_off(struct ct_live_watch *w, int mode)
 {
 	const char *name = ct_control_modes[mode].name;
-	bool expired =
-		!ct_window_was_on(w->windows[mode]) && watch_now() - w->taken[mode] > w->lease;
+	bool expired = !ct_window_was_on(w->windows[mode]) && ct_now() - w->taken[mode] > w->lease;
 
 	ct_window_close(w->windows[mode]);
 	w->windows[mode] = NULL;
@@ -161,7 +152,7 @@ static void take_window(struct ct_live_watch *w, int mode)
 		for (int i = 0; i < CT_COMPANIONS; i++)
 			replace_profile(&n->companions[mode][i], t.companions[i]);
 		ring(w);
-		w->taken[mode] = watch_now();
+		w->taken[mode] = ct_now();
 		break;
 	case CT_WINDOW_ENDED:
 		free(why);
@@ -181,10 +172,8 @@ static void ask_status(struct ct_live_watch *w)
 {
 	struct cp_control_message m;
 	struct ct_live_news *n;
-	char *why;
+	char *why = ct_control_status(w->pid, &m);
 
-	ct_control_request(&m, CP_CONTROL_STATUS);
-	why = ct_control_ask(w->pid, &m, -1);
 	if (why && kill(w->pid, 0) && errno == ESRCH) {
 		free(why);
 		note_end(w);
@@ -285,7 +274,7 @@ static double every(struct ct_live_watch *w)
 static void *watch_process(void *arg)
 {
 	struct ct_live_watch *w = arg;
-	double last = watch_now();
+	double last = ct_now();
 	bool changed;
 
 	open_wanted(w);
@@ -293,12 +282,12 @@ static void *watch_process(void *arg)
 	while (rest(w, last + every(w), &changed)) {
 		/* The first window of a mode is as long as the later ones. */
 		if (open_wanted(w))
-			last = watch_now();
+			last = ct_now();
 		if (changed && wants(w, &w->threads))
 			ask_threads(w);
-		if (watch_now() < last + every(w))
+		if (ct_now() < last + every(w))
 			continue;
-		last = watch_now();
+		last = ct_now();
 		look_at_process(w);
 	}
 	for (int m = 0; m < CT_MODES; m++)
@@ -345,7 +334,7 @@ static void change_mode(struct ct_live_watch *w)
 
 bool ct_live_watch_end(struct ct_live_watch *w)
 {
-	const struct timespec t = time_of(watch_now() + PATIENCE_SECONDS);
+	const struct timespec t = time_of(ct_now() + PATIENCE_SECONDS);
 	bool done;
 
 	pthread_mutex_lock(&w->lock);

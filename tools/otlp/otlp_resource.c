@@ -62,7 +62,7 @@ static size_t add_attribute(struct ct_otlp_attribute *to, size_t n, const char *
 size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to)
 {
 	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = ct_base_name(path);
 	int64_t pid = process_id(p);
 	size_t n = 0;
 

@@ -103,15 +103,15 @@ int ct_push_end(struct ct_push *p)
 
 void ct_push_loop(struct ct_push *p, bool (*look)(struct ct_push *p, void *arg), void *arg)
 {
-	double now = ct_push_send_now(), every = p->how->follow->every;
+	double now = ct_now(), every = p->how->follow->every;
 	double next = now + every, next_look = now + LOOK_SECONDS;
 
 	for (;;) {
 		double first = next_look < next ? next_look : next;
 
-		if (ct_push_follow_wait(p->follow, p->end, first - ct_push_send_now()))
+		if (ct_push_follow_wait(p->follow, p->end, first - ct_now()))
 			break;
-		now = ct_push_send_now();
+		now = ct_now();
 		if (now >= next_look) {
 			next_look = now + LOOK_SECONDS;
 			if (!look(p, arg))
@@ -122,8 +122,8 @@ void ct_push_loop(struct ct_push *p, bool (*look)(struct ct_push *p, void *arg),
 		ct_push_follow_take(p->follow);
 		/* Windows begin at fixed times, so a late window doesn't delay the next one. */
 		next += every;
-		if (next < ct_push_send_now())
-			next = ct_push_send_now() + every;
+		if (next < ct_now())
+			next = ct_now() + every;
 	}
 	ct_push_follow_take(p->follow);
 }

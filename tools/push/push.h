@@ -139,9 +139,6 @@ void ct_push_send(struct ct_push_sender *s, struct ct_push_item *const *items, s
 void ct_push_send_until(struct ct_push_sender *s, double seconds);
 void ct_push_send_close(struct ct_push_sender *s);
 
-/* Returns the monotonic clock in seconds. */
-double ct_push_send_now(void);
-
 /* push_spool.c
  *
  * Profiles that couldn't be sent yet, on disk: bounded in size and age, and sent by the next push
@@ -380,9 +377,6 @@ struct ct_push_modes {
 	size_t lost; /* number of lost windows */
 };
 
-/* Returns the number KEY of MODE in a process's status; 0: none. */
-unsigned long long ct_push_modes_number(const struct cp_control_message *status, int mode,
-					const char *key);
 /* Opens the modes that are to be followed and aren't yet. Returns how many are followed; *WHY is
  * the reason of one that isn't. */
 unsigned ct_push_modes_open(struct ct_push_modes *all, struct ct_push_process *p,

@@ -82,23 +82,16 @@ static void *follow(void *arg)
 
 static int prepare_command(struct command *c)
 {
-	const char *before = getenv("LD_PRELOAD"), *tmp = getenv("TMPDIR");
-	char *library = ct_preload_library();
+	const char *tmp = getenv("TMPDIR");
+	char *preload = ct_preload_setting("push");
 
-	if (!library || strpbrk(library, ": ")) {
-		fprintf(stderr,
-			library ? "cprof push: %s can't be preloaded: its path has a space or "
-				  "colon\n"
-				: "cprof push: libcprof.so is not installed beside this cprof\n",
-			library);
-		free(library);
+	if (!preload)
 		return -1;
-	}
+	set_variable(c, preload);
 	c->directory = ct_memory_printf("%s/cprof-push.XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(c->directory)) {
 		fprintf(stderr, "cprof push: %s: %s; TMPDIR names another directory\n",
 			c->directory, strerror(errno));
-		free(library);
 		return -1;
 	}
 	for (int m = 0; m < CT_MODES; m++) {
@@ -110,10 +103,8 @@ static int prepare_command(struct command *c)
 			set_variable(c, ct_memory_printf("%s=%s", ct_control_modes[m].setting,
 							 ct_mode_options[m].value));
 	}
-	set_variable(c, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
-					 before ? before : ""));
+
 	set_variable(c, ct_memory_strdup("CPROF_SYMBOLIZE=names"));
-	free(library);
 	return 0;
 }
 

@@ -125,8 +125,7 @@ int ct_push_follow_add(struct ct_push_follow *f, int pid, bool from_start, bool 
 
 	if (is_followed(f, pid))
 		return 0;
-	ct_control_request(&status, CP_CONTROL_STATUS);
-	*why = ct_control_ask(pid, &status, -1);
+	*why = ct_control_status(pid, &status);
 	return *why ? -1 : add_process(f, pid, &status, from_start, start, why);
 }
 
@@ -165,8 +164,7 @@ static void look_at(struct ct_push_follow *f, struct ct_push_process *p, bool *a
 	struct cp_control_message status;
 	char *why, *program;
 
-	ct_control_request(&status, CP_CONTROL_STATUS);
-	why = ct_control_ask(p->pid, &status, -1);
+	why = ct_control_status(p->pid, &status);
 	*answers = !why;
 	if (why) {
 		free(why); /* the windows report it, too */
@@ -176,7 +174,8 @@ static void look_at(struct ct_push_follow *f, struct ct_push_process *p, bool *a
 	 * its begin. */
 	for (int m = 0; m < CT_MODES; m++)
 		if (p->modes[m].window && p->modes[m].since &&
-		    ct_push_modes_number(&status, m, "since") != p->modes[m].since)
+		    ct_control_mode_number(&status, ct_control_modes[m].name, "since") !=
+			    p->modes[m].since)
 			ct_push_modes_end(&f->with, p, m);
 	program = ct_control_value(&status, "program");
 	if (program && strcmp(program, p->program))
@@ -306,10 +305,9 @@ int ct_push_follow_ended_pid(const struct ct_profile *p)
 /* Returns the program's name from P's first mapping. */
 static char *push_ended_program(const struct ct_profile *p)
 {
-	const char *file = p->mapping_count ? ct_text(p, p->mappings[0].file) : "", *slash;
+	const char *file = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
 
-	slash = strrchr(file, '/');
-	return ct_memory_strdup(slash ? slash + 1 : *file ? file : "unknown");
+	return ct_memory_strdup(*file ? ct_base_name(file) : "unknown");
 }
 
 bool ct_push_follow_file(struct ct_push_follow *f, const char *file)

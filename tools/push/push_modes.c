@@ -46,16 +46,6 @@ void ct_push_modes_close(struct ct_push_mode *m)
 	m->path = NULL;
 }
 
-unsigned long long ct_push_modes_number(const struct cp_control_message *status, int mode,
-					const char *key)
-{
-	char *name = ct_memory_printf("%s.%s", ct_control_modes[mode].name, key);
-	unsigned long long n = ct_control_number(status, name);
-
-	free(name);
-	return n;
-}
-
 static char *mode_path(const struct cp_control_message *status, int mode)
 {
 	char *name = ct_memory_printf("%s.path", ct_control_modes[mode].name);
@@ -85,7 +75,7 @@ static int open_mode(struct ct_push_modes *all, struct ct_push_process *p, int m
 		m->window = NULL;
 		return -1;
 	}
-	m->since = ct_push_modes_number(status, mode, "since");
+	m->since = ct_control_mode_number(status, ct_control_modes[mode].name, "since");
 	m->path = all->how->takes_files ? mode_path(status, mode) : NULL;
 	m->any = m->ending = false;
 	m->until_ns = from_start && m->since ? (int64_t)m->since * INT64_C(1000000000) : now_ns();
@@ -94,13 +84,15 @@ static int open_mode(struct ct_push_modes *all, struct ct_push_process *p, int m
 
 static bool is_chosen(const struct cp_control_message *status, int mode, bool start)
 {
-	bool any = false;
+	bool on[CT_MODES], any = false;
 
 	if (ct_mode_options_count())
 		return ct_mode_options[mode].value != NULL;
-	for (int m = 0; m < CT_MODES; m++)
-		any |= ct_push_modes_number(status, m, "since") != 0;
-	return any ? ct_push_modes_number(status, mode, "since") != 0 : start && mode == CT_CPU;
+	for (int m = 0; m < CT_MODES; m++) {
+		on[m] = ct_control_mode_number(status, ct_control_modes[m].name, "since");
+		any |= on[m];
+	}
+	return any ? on[mode] : start && mode == CT_CPU;
 }
 
 unsigned ct_push_modes_open(struct ct_push_modes *all, struct ct_push_process *p,

@@ -282,7 +282,7 @@ static void try_later(struct ct_push_queue *q, struct batch *b, const struct ct_
 		q->wait = HELD_WAIT;
 	if (q->wait > LAST_WAIT)
 		q->wait = LAST_WAIT;
-	q->next_try = ct_push_send_now() + (r->after > 0 ? r->after : q->wait * jitter);
+	q->next_try = ct_now() + (r->after > 0 ? r->after : q->wait * jitter);
 	q->asked = r->after > 0;
 	/* Nobody will change anything before the end, so give up. */
 	if (held && q->closing)
@@ -336,7 +336,7 @@ static void wait_until(struct ct_push_queue *q, double when)
 static bool wait_for_work(struct ct_push_queue *q)
 {
 	for (;;) {
-		double now = ct_push_send_now(), at = q->next_try;
+		double now = ct_now(), at = q->next_try;
 
 		expire(q);
 		if (q->closing &&
@@ -453,7 +453,7 @@ void ct_push_queue_close(struct ct_push_queue *q, double seconds, struct ct_push
 {
 	pthread_mutex_lock(&q->lock);
 	q->closing = true;
-	q->until = ct_push_send_now() + seconds;
+	q->until = ct_now() + seconds;
 	/* One more try, unless the receiver asked for patience. */
 	if (!q->asked)
 		q->next_try = q->wait = 0;

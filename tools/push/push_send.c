@@ -28,14 +28,6 @@ struct ct_push_sender {
 	_Atomic double until;
 };
 
-double ct_push_send_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 struct ct_push_sender *ct_push_send_open(const struct ct_push_target *target,
 					 const struct ct_push_credentials *how, uint64_t limit,
 					 char **why)
@@ -68,7 +60,7 @@ void ct_push_send_close(struct ct_push_sender *s)
 
 void ct_push_send_until(struct ct_push_sender *s, double seconds)
 {
-	atomic_store(&s->until, ct_push_send_now() + seconds);
+	atomic_store(&s->until, ct_now() + seconds);
 }
 
 /* ---- credentials ---- */
@@ -116,40 +108,17 @@ static void *add_header(const struct ct_curl *curl, void *list, const char *fmt,
 	return list;
 }
 
-static char *encoded(const char *text)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t n = strlen(text);
-	char *to = ct_memory_alloc((n + 2) / 3 * 4 + 1), *t = to;
-
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned a = (unsigned char)text[i];
-		unsigned b = i + 1 < n ? (unsigned char)text[i + 1] : 0;
-		unsigned c = i + 2 < n ? (unsigned char)text[i + 2] : 0;
-
-		*t++ = digits[a >> 2];
-		*t++ = digits[(a & 3) << 4 | b >> 4];
-		*t++ = i + 1 < n ? digits[(b & 15) << 2 | c >> 6] : '=';
-		*t++ = i + 2 < n ? digits[c & 63] : '=';
-	}
-	return to;
-}
-
 /* Returns the headers of requests, or NULL with *MISSING. */
 static void *credentials(const struct ct_push_sender *s, void *list, const char **missing)
 {
-	char *user = secret(s->how->user_file, "CPROF_PUSH_USER", missing), *basic;
+	char *user = secret(s->how->user_file, "CPROF_PUSH_USER", missing);
 	char *token = secret(s->how->token_file, "CPROF_PUSH_TOKEN", missing);
 	char *tenant = secret(s->how->tenant_file, "CPROF_PUSH_TENANT", missing);
 
-	if (token) {
+	if (token)
 		list = add_header(s->curl, list, "Authorization: Bearer ", token);
-	} else if (user) {
-		basic = encoded(user);
-		list = add_header(s->curl, list, "Authorization: Basic ", basic);
-		free(basic);
-	}
+	else if (user)
+		s->curl->easy_setopt(s->handle, CT_CURL_USERPWD, user); /* copied */
 	if (tenant)
 		list = add_header(s->curl, list, "X-Scope-OrgID: ", tenant);
 	free(user);
@@ -207,7 +176,7 @@ static size_t take_header(char *data, size_t one, size_t n, void *to)
 static int is_over(void *s, long long a, long long b, long long c, long long d)
 {
 	(void)a, (void)b, (void)c, (void)d;
-	return ct_push_send_now() > atomic_load(&((struct ct_push_sender *)s)->until);
+	return ct_now() > atomic_load(&((struct ct_push_sender *)s)->until);
 }
 
 static int post(struct ct_push_sender *s, const struct ct_push_request *r, void *headers,
@@ -216,7 +185,6 @@ static int post(struct ct_push_sender *s, const struct ct_push_request *r, void 
 	const struct ct_curl *curl = s->curl;
 	void *c = s->handle;
 
-	curl->easy_reset(c);
 	if (!ct_fetch_allow_http(curl, c))
 		return -1;
 	curl->easy_setopt(c, CT_CURL_URL, r->url);
@@ -304,10 +272,12 @@ static void send_request(struct ct_push_sender *s, const struct ct_push_request 
 	char why[CT_CURL_ERROR_SIZE] = "";
 	struct answer a = { .size = 0 };
 	const char *missing = NULL;
-	void *headers = credentials(s, NULL, &missing);
+	void *headers;
 	long status = 0;
 	int error;
 
+	s->curl->easy_reset(s->handle);
+	headers = credentials(s, NULL, &missing);
 	if (missing) {
 		*reply = (struct ct_push_reply){ .outcome = CT_PUSH_HELD };
 		snprintf(reply->text, sizeof(reply->text), "%s can't be read, or is empty",

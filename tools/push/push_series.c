@@ -35,15 +35,6 @@ static const struct series {
 /* clang-format on */
 #define KNOWN (sizeof(known) / sizeof(*known))
 
-static size_t type_named(const struct ct_profile *p, const char *name)
-{
-	size_t i = 0;
-
-	while (i < p->type_count && strcmp(ct_text(p, p->types[i].type), name))
-		i++;
-	return i;
-}
-
 /* Keeps only the sample types AT. */
 static void choose_types(struct ct_profile *p, const size_t at[TYPES])
 {
@@ -175,8 +166,8 @@ size_t ct_push_series_items(struct ct_profile *p, const char *mode, const char *
 	if (how->target->kind == CT_PUSH_DIRECTORY)
 		return push_whole(p, mode, labels, how, items);
 	for (size_t i = 0; i < KNOWN && count < CT_PUSH_SERIES_MAX; i++) {
-		const size_t at[TYPES] = { type_named(p, known[i].from[0]),
-					   type_named(p, known[i].from[1]) };
+		const size_t at[TYPES] = { ct_model_type(p, known[i].from[0]),
+					   ct_model_type(p, known[i].from[1]) };
 
 		if (at[0] == p->type_count || at[1] == p->type_count)
 			continue;

@@ -175,14 +175,6 @@ static struct ct_profile *questions(struct work *w)
 	return q;
 }
 
-static void take_flags(struct ct_mapping *to, const struct ct_mapping *from)
-{
-	to->has_functions |= from->has_functions;
-	to->has_filenames |= from->has_filenames;
-	to->has_lines |= from->has_lines;
-	to->has_inlines |= from->has_inlines;
-}
-
 static void ask_symbolizer(struct work *w)
 {
 	struct ct_profile *q = questions(w);
@@ -200,7 +192,7 @@ static void ask_symbolizer(struct work *w)
 	}
 	for (size_t i = 0; i < q->mapping_count; i++)
 		if (w->module[i] != CT_NONE)
-			take_flags(&w->s->book->mappings[w->module[i]], &q->mappings[i]);
+			ct_mapping_join_flags(&w->s->book->mappings[w->module[i]], &q->mappings[i]);
 	ct_model_free(q);
 }
 
@@ -226,7 +218,7 @@ static void apply_all(struct work *w)
 	}
 	for (size_t i = 0; i < w->p->mapping_count; i++)
 		if (w->module[i] != CT_NONE)
-			take_flags(&w->p->mappings[i], &book->mappings[w->module[i]]);
+			ct_mapping_join_flags(&w->p->mappings[i], &book->mappings[w->module[i]]);
 	ct_symbolize_functions_finish(&functions);
 }
 

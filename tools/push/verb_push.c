@@ -238,20 +238,10 @@ static int start_push(const struct ct_push_how *how, const char *url, char **ope
 	return status;
 }
 
-static const char **all_roots(void)
-{
-	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
-
-	for (unsigned long i = 0; i < my.roots.count; i++)
-		roots[i] = my.roots.items[i];
-	roots[my.roots.count] = CT_DEBUG_ROOT;
-	return roots;
-}
-
 static int push_to(const struct ct_push_target *target, const char *url, char **operands,
 		   size_t count, bool is_command)
 {
-	const char **roots = all_roots();
+	const char **roots = ct_verb_symbolize_roots(&my.roots);
 	const struct ct_push_queue_how queue = { .target = target,
 						 .credentials = &my.credentials,
 						 .spool = my.spool,

@@ -54,8 +54,7 @@ static int read_pids(struct ct_serve_pids *only, int argc, char **argv)
 			return wrong_pid(argv[i]);
 		if (!pid)
 			return out_of_sight(argv[i]);
-		ct_control_request(&m, CP_CONTROL_STATUS);
-		why = ct_control_ask(pid, &m, -1);
+		why = ct_control_status(pid, &m);
 		if (why) {
 			fprintf(stderr, "cprof serve: %s\n", why);
 			free(why);

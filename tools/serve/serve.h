@@ -395,8 +395,6 @@ void ct_serve_exchange_end(struct ct_serve_exchange *x, bool sent);
 /* All exchanges that exist. */
 extern struct ct_serve_exchange *ct_serve_exchange_all;
 
-double ct_serve_exchange_now(void);
-
 /* serve_helper.c
  *
  * The helper that the library starts for CPROF_SERVE=ADDRESS. Called by serve.c.
@@ -450,9 +448,6 @@ bool ct_serve_processes_wants(const struct ct_serve_pids *only,
 /* The same for process PID. ASK: in any case it must answer, so it must be profiled. */
 bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid, bool ask);
 
-/* Returns the number of MODE's KEY, as of "cpu.samples"; 0: none. */
-unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,
-					     const char *key);
 bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode);
 
 /* Are the mode's losses nanoseconds of waiting, and not samples? */

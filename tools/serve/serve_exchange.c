@@ -21,14 +21,6 @@
 struct ct_serve_exchange *ct_serve_exchange_all;
 static bool stops; /* the server is ending */
 
-double ct_serve_exchange_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* ---- parts of a request ---- */
 
 static const char *header(const struct ct_serve_exchange *x, const char *name)
@@ -202,7 +194,7 @@ static bool take_window(struct ct_serve_exchange *x)
 	free(key);
 	x->request.window = x->window;
 	if (x->window && r->what == CT_SERVE_FLAME)
-		ct_serve_windows_drop(x->window, ct_serve_exchange_now() - MINUTE);
+		ct_serve_windows_drop(x->window, ct_now() - MINUTE);
 	return x->window != NULL;
 }
 
@@ -233,7 +225,7 @@ static void release_window(struct ct_serve_exchange *x, bool sent)
 {
 	struct ct_serve_window *w = x->window;
 	struct ct_serve_job *job = x->job;
-	double now = ct_serve_exchange_now();
+	double now = ct_now();
 
 	if (!w)
 		return;

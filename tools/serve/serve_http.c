@@ -70,7 +70,7 @@ static void end_windows(bool all)
 	struct ct_serve_window *w;
 
 	while ((!all || ct_serve_jobs_count() < CT_SERVE_WORKERS) &&
-	       (w = ct_serve_windows_due(ct_serve_exchange_now(), all))) {
+	       (w = ct_serve_windows_due(ct_now(), all))) {
 		const struct ct_serve_request r = { .route = { .what = CT_SERVE_STOP,
 							       .pid = w->pid },
 						    .only = &my.how->only,
@@ -145,7 +145,7 @@ bool ct_serve_http_load(void)
 static int timeout(void)
 {
 	unsigned long long ms = 0;
-	double next = ct_serve_windows_next(), now = ct_serve_exchange_now();
+	double next = ct_serve_windows_next(), now = ct_now();
 	int until = -1;
 
 	if (ct_mhd.get_timeout(my.daemon, &ms) == CT_MHD_YES)
@@ -201,7 +201,7 @@ static bool all_ended(void)
 /* Ends workers and windows, at the end. */
 static void end_all(void)
 {
-	double until = ct_serve_exchange_now() + END_SECONDS, left;
+	double until = ct_now() + END_SECONDS, left;
 
 	ct_serve_exchange_stop();
 	ct_serve_jobs_cancel_all();
@@ -210,7 +210,7 @@ static void end_all(void)
 
 		see_ended();
 		end_windows(true);
-		left = until - ct_serve_exchange_now();
+		left = until - ct_now();
 		if (ct_serve_jobs_count() && left > 0)
 			poll(&p, 1, (int)(left * 1000));
 		see_signals();

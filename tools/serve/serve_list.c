@@ -97,7 +97,7 @@ static void put_modes(const struct ct_serve_process *p, FILE *to)
 		if (!ct_serve_processes_is_on(p, mode))
 			continue;
 		fprintf(to, "%s%s ", any ? ", " : "", mode);
-		put_since(ct_serve_processes_number(p, mode, "since"), to);
+		put_since(ct_control_mode_number(&p->status, mode, "since"), to);
 		any = true;
 	}
 	if (!any)
@@ -125,11 +125,11 @@ static void put_row(const struct ct_serve_process *p, FILE *to)
 	for (int m = 0; m < CT_MODES; m++) {
 		const char *mode = ct_control_modes[m].name;
 
-		samples += ct_serve_processes_number(p, mode, "samples");
+		samples += ct_control_mode_number(&p->status, mode, "samples");
 		if (ct_serve_processes_loses_time(mode))
-			lost_ns += ct_serve_processes_number(p, mode, "lost");
+			lost_ns += ct_control_mode_number(&p->status, mode, "lost");
 		else
-			lost += ct_serve_processes_number(p, mode, "lost");
+			lost += ct_control_mode_number(&p->status, mode, "lost");
 		if (ct_serve_processes_is_on(p, mode) && !*on)
 			on = mode;
 	}

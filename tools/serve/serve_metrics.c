@@ -65,7 +65,7 @@ static void of_modes(const struct page *g, const char *name, const char *type, c
 			if (!mode)
 				fprintf(g->to, ",mode=\"%s\"", each);
 			fprintf(g->to, "} %.15g\n",
-				(double)ct_serve_processes_number(p, each, key) * unit);
+				(double)ct_control_mode_number(&p->status, each, key) * unit);
 		}
 }
 
@@ -81,7 +81,7 @@ static void put_lost_of(const struct page *g, const char *name, const struct ct_
 
 		begin_line(g, name, p);
 		fprintf(g->to, ",mode=\"%s\",cause=\"%s\"} %.15g\n", mode, causes[c],
-			(double)ct_serve_processes_number(p, mode, key) * unit);
+			(double)ct_control_mode_number(&p->status, mode, key) * unit);
 		free(key);
 	}
 }

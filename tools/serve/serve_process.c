@@ -164,15 +164,10 @@ void ct_serve_process_symbol(const struct ct_serve_request *r, struct ct_serve_o
 /* Writes the number of samples, or that the mode is off. */
 static void put_count(const struct cp_control_message *status, const char *mode, FILE *to)
 {
-	char *since = ct_memory_printf("%s.since", mode),
-	     *samples = ct_memory_printf("%s.samples", mode);
-
-	if (ct_control_number(status, since))
-		fprintf(to, "%llu", ct_control_number(status, samples));
+	if (ct_control_mode_number(status, mode, "since"))
+		fprintf(to, "%llu", ct_control_mode_number(status, mode, "samples"));
 	else
 		fputs("off", to);
-	free(since);
-	free(samples);
 }
 
 static void put_row(const struct cp_control_message *status, const struct ct_serve_kind *k,
@@ -189,8 +184,7 @@ void ct_serve_process_index(const struct ct_serve_request *r, struct ct_serve_ou
 	struct cp_control_message status;
 	char *why, *program;
 
-	ct_control_request(&status, CP_CONTROL_STATUS);
-	why = ct_control_ask(r->route.pid, &status, -1);
+	why = ct_control_status(r->route.pid, &status);
 	if (why) {
 		ct_serve_reply_fail(out, 404, "%s", why);
 		free(why);

@@ -33,8 +33,7 @@ bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid, bool ask)
 
 	if (!only->asked && !ask)
 		return true;
-	ct_control_request(&m, CP_CONTROL_STATUS);
-	why = ct_control_ask(pid, &m, -1);
+	why = ct_control_status(pid, &m);
 	has = !why && !m.result && ct_serve_processes_wants(only, &m);
 	free(why);
 	return has;
@@ -74,19 +73,9 @@ void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serv
 		qsort(all->items, all->count, sizeof(*all->items), by_pid);
 }
 
-unsigned long long ct_serve_processes_number(const struct ct_serve_process *p, const char *mode,
-					     const char *key)
-{
-	char *name = ct_memory_printf("%s.%s", mode, key);
-	unsigned long long n = ct_control_number(&p->status, name);
-
-	free(name);
-	return n;
-}
-
 bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode)
 {
-	return ct_serve_processes_number(p, mode, "since") != 0;
+	return ct_control_mode_number(&p->status, mode, "since") != 0;
 }
 
 bool ct_serve_processes_loses_time(const char *mode)

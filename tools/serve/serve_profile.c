@@ -370,14 +370,10 @@ static struct ct_profile *sums(const struct ct_serve_request *r, struct ct_serve
 /* Is R's mode off? */
 static bool is_off(const struct ct_serve_request *r)
 {
-	char *since = ct_memory_printf("%s.since", r->route.kind->mode), *why;
 	struct cp_control_message m;
-	bool off;
+	char *why = ct_control_status(r->route.pid, &m);
+	bool off = !why && !ct_control_mode_number(&m, r->route.kind->mode, "since");
 
-	ct_control_request(&m, CP_CONTROL_STATUS);
-	why = ct_control_ask(r->route.pid, &m, -1);
-	off = !why && !ct_control_number(&m, since);
-	free(since);
 	free(why);
 	return off;
 }

@@ -2,18 +2,10 @@
 /* See serve.h. */
 #include "serve/serve.h"
 
+#include "flame/flame.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static bool same_types(const struct ct_profile *p, const struct ct_profile *q)
-{
-	if (p->type_count != q->type_count)
-		return false;
-	for (size_t i = 0; i < p->type_count; i++)
-		if (strcmp(ct_text(p, p->types[i].type), ct_text(q, q->types[i].type)))
-			return false;
-	return true;
-}
 
 /* A heap profile's time is that of the dump. The allocated bytes tell whether the mode was off
  * meanwhile or the process called exec: otherwise they never get less. */
@@ -49,7 +41,7 @@ struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile 
 {
 	struct ct_profile *both[2] = { p, before }, *window = NULL;
 
-	if (same_types(p, before)) {
+	if (ct_flame_sides_equal_types(p, before)) {
 		scale(before, -1, -1);
 		window = ct_combine(both, 2);
 	}
@@ -94,7 +86,7 @@ struct ct_profile *ct_serve_sums_with_parts(const struct ct_serve_window *w, str
 		else
 			free(why);
 		/* The mode may have begun anew with other types. */
-		if (part && same_types(part, p))
+		if (part && ct_flame_sides_equal_types(part, p))
 			all[n++] = part;
 		else
 			ct_model_free(part);

@@ -88,15 +88,6 @@ static void put_heap_heading(const struct ct_profile *p, FILE *to)
 	free(sum);
 }
 
-static int64_t total_of(const struct ct_profile *p)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < p->sample_count; i++)
-		sum += *ct_values(p, i);
-	return sum;
-}
-
 void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FILE *to)
 {
 	bool heap = !strcmp(k->mode, "heap"), threads = !strcmp(k->dump, "threads");
@@ -109,7 +100,7 @@ void ct_serve_text(const struct ct_profile *p, const struct ct_serve_kind *k, FI
 	if (heap)
 		put_heap_heading(p, to);
 	else if (threads)
-		fprintf(to, "goroutine profile: total %" PRId64 "\n", total_of(p));
+		fprintf(to, "goroutine profile: total %" PRId64 "\n", ct_model_total(p, 0));
 	else if (!strcmp(k->dump, "holders"))
 		fputs("--- mutex:\ncycles/second=1000000000\nsampling period=1\n", to);
 	else

@@ -15,16 +15,11 @@
 /* Returns the index of sample I's age in a detail, or -1. */
 static int age_of(const struct ct_profile *p, size_t i)
 {
-	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
+	const struct ct_label *l = ct_model_label(p, p->samples[i].label_set, "age");
 
-	for (uint32_t k = 0; k < set->count; k++) {
-		const struct ct_label *l = &p->labels[set->first + k];
-
-		if (!l->text && l->number >= 0 && !strcmp(ct_text(p, l->key), "age") &&
-		    !strcmp(ct_text(p, l->unit), "seconds"))
-			return l->number ? 64 - __builtin_clzll((unsigned long long)l->number) : 0;
-	}
-	return -1;
+	if (!l || l->text || l->number < 0 || strcmp(ct_text(p, l->unit), "seconds"))
+		return -1;
+	return l->number ? 64 - __builtin_clzll((unsigned long long)l->number) : 0;
 }
 
 static void add_detail(struct ct_leak_dump *d, size_t stack, size_t i)

@@ -164,26 +164,16 @@ void ct_own_stack_release(struct ct_sums *s)
 	*s = (struct ct_sums){ 0 };
 }
 
-static const struct ct_label *find_label(const struct ct_profile *p, size_t i, const char *key)
-{
-	const struct ct_label_set *set = &p->label_sets[p->samples[i].label_set];
-
-	for (uint32_t k = set->first; k < set->first + set->count; k++)
-		if (!strcmp(ct_text(p, p->labels[k].key), key))
-			return &p->labels[k];
-	return NULL;
-}
-
 const char *ct_own_stack_label(const struct ct_profile *p, size_t i, const char *key)
 {
-	const struct ct_label *l = find_label(p, i, key);
+	const struct ct_label *l = ct_model_label(p, p->samples[i].label_set, key);
 
 	return l && l->text ? ct_text(p, l->text) : NULL;
 }
 
 int64_t ct_own_stack_number(const struct ct_profile *p, size_t i, const char *key, int64_t none)
 {
-	const struct ct_label *l = find_label(p, i, key);
+	const struct ct_label *l = ct_model_label(p, p->samples[i].label_set, key);
 
 	return l && !l->text ? l->number : none;
 }

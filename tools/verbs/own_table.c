@@ -142,11 +142,6 @@ void ct_own_table_release(struct ct_own_table *t)
 	*t = (struct ct_own_table){ 0 };
 }
 
-static const char *trimmed_text(const char *text)
-{
-	return text + strspn(text, " ");
-}
-
 static void print_row(const struct ct_report *r, const struct ct_own_row *row)
 {
 	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM], d[CT_NUMBER_ROOM];
@@ -165,9 +160,7 @@ static void print_row(const struct ct_report *r, const struct ct_own_row *row)
 
 static const char *program_at(const struct ct_profile *p, size_t mapping)
 {
-	const char *path = ct_text(p, p->mappings[mapping].file), *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	return ct_base_name(ct_text(p, p->mappings[mapping].file));
 }
 
 static bool is_named_before(const struct ct_profile *p, size_t mapping)
@@ -206,7 +199,7 @@ void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r,
 	if (!which)
 		print_programs(r->p);
 	printf(": %s, %s of %s %s%s\n", ct_report_value(r, inside, t->inside),
-	       trimmed_text(ct_report_share(r, share, t->inside)),
+	       ct_trimmed(ct_report_share(r, share, t->inside)),
 	       ct_report_value(r, total, r->total), r->type,
 	       (double)ct_abs(t->rows[0].own) < ct_report_heading_unsure(r)
 		       ? "; the first row may be chance"

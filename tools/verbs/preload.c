@@ -74,16 +74,26 @@ static char *own_path(void)
 	return ct_memory_strdup(self);
 }
 
-char *ct_preload_library(void)
+char *ct_preload_setting(const char *verb)
 {
-	char *self = own_path(), *library;
+	char *self = own_path(), *library = NULL, *setting = NULL;
+	const char *before = getenv("LD_PRELOAD");
 
-	if (!self)
-		return NULL;
-	*strrchr(self, '/') = '\0';
-	library = beside(self);
+	if (self) {
+		*strrchr(self, '/') = '\0';
+		library = beside(self);
+	}
+	if (!library)
+		fprintf(stderr, "cprof %s: libcprof.so is not installed beside this cprof\n", verb);
+	else if (strpbrk(library, ": "))
+		fprintf(stderr, "cprof %s: %s can't be preloaded: its path has a space or colon\n",
+			verb, library);
+	else
+		setting = ct_memory_printf("LD_PRELOAD=%s%s%s", library,
+					   before && *before ? ":" : "", before ? before : "");
+	free(library);
 	free(self);
-	return library;
+	return setting;
 }
 
 /* ---- the program ---- */

@@ -19,14 +19,6 @@ static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 
 #define PASSED_ON (sizeof(passed_on) / sizeof(*passed_on))
 
-static double run_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Runs in the child; never returns. */
 static void become(const char *program, char *const argv[], char *const settings[],
 		   const sigset_t *mask, int report)
@@ -77,7 +69,7 @@ static void take_signal(struct watch *w, const siginfo_t *si)
 
 static void take_time(struct watch *w)
 {
-	double t = run_now();
+	double t = ct_now();
 
 	if (w->kill_at && t >= w->kill_at) {
 		kill(w->pid, SIGKILL);
@@ -93,7 +85,7 @@ static void take_time(struct watch *w)
 static void await(struct watch *w)
 {
 	while (waitpid(w->pid, &w->end->status, WNOHANG) != w->pid) {
-		double at = w->term_at ? w->term_at : w->kill_at, left = at - run_now();
+		double at = w->term_at ? w->term_at : w->kill_at, left = at - ct_now();
 		struct timespec t = { 3600, 0 };
 		siginfo_t si;
 
@@ -111,7 +103,7 @@ static void await(struct watch *w)
 int ct_run_command(const char *program, char *const argv[], char *const settings[], double seconds,
 		   struct ct_ended *end)
 {
-	struct watch w = { .end = end, .term_at = seconds > 0 ? run_now() + seconds : 0 };
+	struct watch w = { .end = end, .term_at = seconds > 0 ? ct_now() + seconds : 0 };
 	int report[2], error = 0;
 	sigset_t before;
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/read.h"
+#include "flame/flame.h"
 
 #define COPIED_AT_ONCE 65536
 
@@ -98,21 +99,7 @@ char *ct_run_keep_store(struct ct_run_keep *k, const char *path, long count)
 
 static bool has_samples(const struct ct_profile *p)
 {
-	int64_t total = 0;
-
-	for (size_t i = 0; p->type_count && i < p->sample_count; i++)
-		total = ct_add(total, ct_values(p, i)[ct_model_default_type(p)]);
-	return total > 0;
-}
-
-static bool same_types(const struct ct_profile *a, const struct ct_profile *b)
-{
-	if (a->type_count != b->type_count)
-		return false;
-	for (size_t i = 0; i < a->type_count; i++)
-		if (strcmp(ct_text(a, a->types[i].type), ct_text(b, b->types[i].type)) != 0)
-			return false;
-	return true;
+	return p->type_count && ct_model_total(p, ct_model_default_type(p)) > 0;
 }
 
 static const char *program_of(const struct ct_profile *p)
@@ -123,8 +110,8 @@ static const char *program_of(const struct ct_profile *p)
 int ct_run_keep_comparable(const char *a, const char *b)
 {
 	struct ct_profile *p = ct_read_source(a), *q = p ? ct_read_source(b) : NULL;
-	bool yes = p && q && same_types(p, q) && !strcmp(program_of(p), program_of(q)) &&
-		   has_samples(p) && has_samples(q);
+	bool yes = p && q && ct_flame_sides_equal_types(p, q) &&
+		   !strcmp(program_of(p), program_of(q)) && has_samples(p) && has_samples(q);
 
 	ct_model_free(p);
 	ct_model_free(q);

@@ -34,7 +34,7 @@ static struct {
 
 const char *ct_run_show_extension(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = ct_base_name(path);
 	const char *dot = strrchr(name, '.');
 	size_t n = strlen(name);
 
@@ -73,10 +73,9 @@ bool ct_run_show_wrote(const struct ct_run_show *how, const char *path)
 /* Returns the sample type that is shown, as its index in P. */
 static size_t shown_type(const struct ct_run_show *how, const struct ct_profile *p)
 {
-	for (size_t i = 0; how->window && i < p->type_count; i++)
-		if (!strcmp(ct_text(p, p->types[i].type), ALLOCATED))
-			return i;
-	return ct_model_default_type(p);
+	size_t i = how->window ? ct_model_type(p, ALLOCATED) : p->type_count;
+
+	return i < p->type_count ? i : ct_model_default_type(p);
 }
 
 /* Adds lines to the profile at PATH. Returns the total of the sample type that is shown. OWN, or
@@ -89,8 +88,8 @@ static int64_t symbolize(const struct ct_run_show *how, const char *path, struct
 
 	if (!p)
 		return 0;
-	for (size_t i = 0; p->type_count && i < p->sample_count; i++)
-		total = ct_add(total, ct_values(p, i)[shown_type(how, p)]);
+	if (p->type_count)
+		total = ct_model_total(p, shown_type(how, p));
 	ct_verb_symbolize_profile(p, how->roots, &done);
 	if (done.lines || done.names)
 		ct_write_file(p, path);

@@ -108,13 +108,6 @@ struct how {
 	const char *process;
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void print_place(FILE *to, const struct ct_profile *p, const struct ct_location *l)
 {
 	const char *file = l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
@@ -122,7 +115,7 @@ static void print_place(FILE *to, const struct ct_profile *p, const struct ct_lo
 	fprintf(to, "0x%" PRIx64, l->address);
 	if (*file) {
 		fputs(" in ", to);
-		ct_out_text(to, base_name(file));
+		ct_out_text(to, ct_base_name(file));
 	}
 }
 
@@ -142,7 +135,7 @@ static void print_frame(const struct ct_profile *p, const struct ct_location *l,
 		print_place(to, p, l);
 	if (name && line->line > 0 && *ct_text(p, f->filename)) {
 		fputs("  ", to);
-		ct_out_text(to, base_name(ct_text(p, f->filename)));
+		ct_out_text(to, ct_base_name(ct_text(p, f->filename)));
 		fprintf(to, ":%" PRId64, line->line);
 	}
 	fputc('\n', to);

@@ -50,14 +50,9 @@ static void see_modes(const struct ct_controlled *p, const struct cp_control_mes
 	bool *on = arg;
 
 	(void)p;
-	for (int m = 0; m < CT_MODES; m++) {
-		char *key = ct_memory_printf("%s.since", ct_control_modes[m].name);
-		char *since = ct_control_value(status, key);
-
-		on[m] = since && (!my.mode || !strcmp(my.mode, ct_control_modes[m].name));
-		free(since);
-		free(key);
-	}
+	for (int m = 0; m < CT_MODES; m++)
+		on[m] = ct_control_mode_number(status, ct_control_modes[m].name, "since") &&
+			(!my.mode || !strcmp(my.mode, ct_control_modes[m].name));
 }
 
 /* Without an answer the signal remains, on which the library writes files itself. */
@@ -93,13 +88,13 @@ static struct ct_profile *ask_profile(int pid, const char *name, char **why)
  * link that leads nowhere, which another user may have put there, has its name, too. */
 static char *free_path(int pid, int mode)
 {
-	const char *name = ct_control_name(pid), *slash = strrchr(name, '/');
+	const char *name = ct_base_name(ct_control_name(pid));
 	struct stat st;
 	char *absolute;
 
 	for (unsigned n = 1;; n++) {
-		char *path = ct_memory_printf("%s.%s.%04u.pb", slash ? slash + 1 : name,
-					      ct_control_modes[mode].name, n);
+		char *path =
+			ct_memory_printf("%s.%s.%04u.pb", name, ct_control_modes[mode].name, n);
 
 		if (!lstat(path, &st)) {
 			free(path);

@@ -13,34 +13,16 @@ static struct {
 
 static const struct ct_option options[] = { CT_FLAG("json", &my.json, "print JSON"), CT_END };
 
-static int64_t total_of(const struct ct_profile *p, size_t type)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < p->sample_count; i++)
-		sum += (uint64_t)ct_values(p, i)[type];
-	return (int64_t)sum;
-}
-
 /* Number of locations of a mapping, and of those with a function's name. */
 struct use {
 	size_t locations, named;
 };
 
-/* Is the name a place like "libfoo.so+0x1234"? libcprof writes places for code without symbols. */
-static bool is_place(const char *name)
-{
-	const char *plus = strrchr(name, '+');
-
-	return plus && !strncmp(plus, "+0x", 3) && plus[3] &&
-	       !plus[3 + strspn(plus + 3, "0123456789abcdef")];
-}
-
 static bool is_named(const struct ct_profile *p, const struct ct_location *l)
 {
 	uint32_t function = l->line_count ? p->lines[l->first_line].function : CT_NONE;
 
-	return function != CT_NONE && !is_place(ct_text(p, p->functions[function].name));
+	return function != CT_NONE && !ct_jit_is_bare(ct_text(p, p->functions[function].name));
 }
 
 /* Returns the counts by mapping; the caller frees them. */
@@ -97,7 +79,7 @@ static void print_types(const struct ct_profile *p)
 		ct_out_text(stdout, ct_text(p, p->types[i].type));
 		putchar('/');
 		ct_out_text(stdout, ct_text(p, p->types[i].unit));
-		printf(" total %" PRId64 "%s\n", total_of(p, i),
+		printf(" total %" PRId64 "%s\n", ct_model_total(p, i),
 		       i == ct_model_default_type(p) ? " (default)" : "");
 	}
 }
@@ -192,7 +174,7 @@ static void print_json(const struct ct_profile *p)
 		ct_json_open(&j, NULL, '{');
 		ct_json_text(&j, "type", ct_text(p, p->types[i].type));
 		ct_json_text(&j, "unit", ct_text(p, p->types[i].unit));
-		ct_json_integer(&j, "total", total_of(p, i));
+		ct_json_integer(&j, "total", ct_model_total(p, i));
 		ct_json_bool(&j, "default", i == ct_model_default_type(p));
 		ct_json_close(&j, '}');
 	}

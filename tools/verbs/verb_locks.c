@@ -110,15 +110,6 @@ static const struct ct_sum *next_of(const struct side *s, const char *lock, size
 	return NULL;
 }
 
-static size_t columns_of(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
 /* Writes the longest wait. A row may have no recorded one, because those below the threshold are
  * only counted. */
 static const char *put_longest(char *to, const struct ct_sum *sum)
@@ -143,7 +134,7 @@ static void put_half(const struct ct_sum *sum, const char *lock, size_t width, b
 		printf("%*s", NUMBER_WIDTH, put_longest(number, sum));
 	fputs("  ", stdout);
 	ct_out_text(stdout, shown);
-	used += columns_of(shown);
+	used += ct_short_name_width(shown);
 	if (pad)
 		printf("%*s", used < width ? (int)(width - used) : 0, "");
 	free(shown);
@@ -186,11 +177,6 @@ static void put_functions(const struct side *waiters, const struct side *right_s
 	}
 }
 
-static const char *trimmed_text(const char *text)
-{
-	return text + strspn(text, " ");
-}
-
 static void put_lock(const struct side *waiters, const struct side *holders,
 		     const struct side *wakers, const struct ct_sum *lock)
 {
@@ -203,7 +189,7 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 	printf("%s: %s in %lld wait%s, %s of all", ct_out_paint(CT_PLAIN),
 	       ct_numbers_format(number, lock->value, "nanoseconds", "auto"),
 	       (long long)lock->count, lock->count == 1 ? "" : "s",
-	       trimmed_text(ct_numbers_percent(share, lock->value, waiters->total)));
+	       ct_trimmed(ct_numbers_percent(share, lock->value, waiters->total)));
 	if (lock->count > 0)
 		printf(", %s each",
 		       ct_numbers_format(mean, lock->value / lock->count, "nanoseconds", "auto"));
@@ -212,7 +198,7 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 		       ct_numbers_format(mean, lock->longest, "nanoseconds", "auto"));
 	if (waiters->p->duration_nanos)
 		printf(", %s of wall time",
-		       trimmed_text(
+		       ct_trimmed(
 			       ct_numbers_percent(wall, lock->value, waiters->p->duration_nanos)));
 	putchar('\n');
 	put_functions(waiters, has_lock(wakers, lock->name) ? wakers : holders, lock->name);

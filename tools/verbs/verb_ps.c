@@ -68,15 +68,6 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static unsigned long long number_of_mode(const struct row *r, const char *mode, const char *key)
-{
-	char *name = ct_memory_printf("%s.%s", mode, key);
-	unsigned long long n = ct_control_number(&r->status, name);
-
-	free(name);
-	return n;
-}
-
 /* CPU time of the profiler in per cent of the program's own. */
 /* "0.12%"; "-" for a program that has used so little CPU time that the start of the profiler is a
  * large part of it. */
@@ -118,14 +109,15 @@ static void print_row(const struct row *r)
 	unsigned long long since = 0, samples = 0, lost = 0;
 
 	for (size_t i = 0; i < CT_MODES; i++) {
-		unsigned long long begun = number_of_mode(r, ct_control_modes[i].name, "since");
+		unsigned long long begun =
+			ct_control_mode_number(&r->status, ct_control_modes[i].name, "since");
 
 		if (!begun)
 			continue;
 		sprintf(text + strlen(text), "%s%s", *text ? "," : "", ct_control_modes[i].name);
 		since = since && since < begun ? since : begun;
-		samples += number_of_mode(r, ct_control_modes[i].name, "samples");
-		lost += number_of_mode(r, ct_control_modes[i].name, "lost");
+		samples += ct_control_mode_number(&r->status, ct_control_modes[i].name, "samples");
+		lost += ct_control_mode_number(&r->status, ct_control_modes[i].name, "lost");
 	}
 	/* A process of another pid namespace may be out of sight. */
 	if (r->pid)
@@ -168,11 +160,12 @@ static void json_mode(struct ct_json *j, const struct row *r, const char *mode)
 	static const char *const numbers[] = { "since", "samples", "lost", "period" };
 	char *path = ct_memory_printf("%s.path", mode);
 
-	if (number_of_mode(r, mode, "since")) {
+	if (ct_control_mode_number(&r->status, mode, "since")) {
 		ct_json_open(j, mode, '{');
 		for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-			ct_json_integer(j, numbers[i],
-					(int64_t)number_of_mode(r, mode, numbers[i]));
+			ct_json_integer(
+				j, numbers[i],
+				(int64_t)ct_control_mode_number(&r->status, mode, numbers[i]));
 		json_text(j, r, path);
 		ct_json_close(j, '}');
 	}

@@ -88,21 +88,14 @@ static void keep_companions(const struct ct_window_taken *taken, int mode, const
 	}
 }
 
-/* The process id, or the last part of the socket's path. */
-static const char *base_of(int pid)
-{
-	const char *name = ct_control_name(pid), *slash = strrchr(name, '/');
-
-	return slash ? slash + 1 : name;
-}
-
 static char *path_of(const struct window *w, int pid)
 {
 	char *given, *path;
 
 	if (my.output && ct_mode_options_count() == 1)
 		return ct_mode_options_absolute(my.output);
-	given = my.output ? ct_memory_strdup(my.output) : ct_memory_printf("%s.pb", base_of(pid));
+	given = my.output ? ct_memory_strdup(my.output)
+			  : ct_memory_printf("%s.pb", ct_base_name(ct_control_name(pid)));
 	path = ct_mode_options_infix(given, ct_control_modes[w->mode].name);
 	free(given);
 	return path;
@@ -130,23 +123,15 @@ static int end_window(struct window *w, int pid)
 	return status;
 }
 
-static double record_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Waits until the time is over, or the process of the N windows has ended. */
 static void wait_for_end(const struct window *windows, unsigned n, int pid, double seconds)
 {
 	struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0),
 				  .events = POLLIN };
-	double began = record_now(), passed;
+	double began = ct_now(), passed;
 	bool shown = isatty(STDERR_FILENO);
 
-	while ((passed = record_now() - began) < seconds && !interrupted) {
+	while ((passed = ct_now() - began) < seconds && !interrupted) {
 		double left = seconds - passed;
 
 		if (shown)
@@ -160,19 +145,16 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 		fputs("\r\033[K", stderr);
 	if (process.fd >= 0 && poll(&process, 1, 0) == 1)
 		fprintf(stderr, "cprof: process %s has ended after %.1f s\n", ct_control_name(pid),
-			record_now() - began);
+			ct_now() - began);
 	if (process.fd >= 0)
 		close(process.fd);
 }
 
 static void show_window(const struct window *w, struct timespec start)
 {
-	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
+	const char **roots = ct_verb_symbolize_roots(&my.roots);
 	struct ct_run_show how = { .since = start, .roots = roots, .top = my.top, .window = true };
 
-	for (unsigned long i = 0; i < my.roots.count; i++)
-		roots[i] = my.roots.items[i];
-	roots[my.roots.count] = CT_DEBUG_ROOT;
 	ct_run_show(&how, ct_control_modes[w->mode].name, w->path);
 	free(roots);
 }

@@ -41,13 +41,12 @@ static const struct ct_option options[] = {
 
 static char *path_of(int mode, const char *command, unsigned count)
 {
-	const char *slash = strrchr(command, '/');
 	char *given, *path;
 
 	if (my.output && count == 1)
 		return ct_mode_options_absolute(my.output);
 	given = my.output ? ct_memory_strdup(my.output)
-			  : ct_memory_printf("%s.pb", slash ? slash + 1 : command);
+			  : ct_memory_printf("%s.pb", ct_base_name(command));
 	path = ct_mode_options_infix(given, ct_control_modes[mode].name);
 	free(given);
 	return path;
@@ -70,19 +69,11 @@ static void add_setting(struct plan *p, char *setting)
 
 static int make_plan(struct plan *p, const char *command, const char *program)
 {
-	const char *before = getenv("LD_PRELOAD");
-	char *library = ct_preload_library();
+	char *preload = ct_preload_setting("run");
 	unsigned count = ct_mode_options_count();
 
-	if (!library || strpbrk(library, ": ")) {
-		fprintf(stderr,
-			library ? "cprof run: %s can't be preloaded: its path has a space or "
-				  "colon\n"
-				: "cprof run: libcprof.so is not installed beside this cprof\n",
-			library);
-		free(library);
+	if (!preload)
 		return -1;
-	}
 	for (int m = 0; m < CT_MODES; m++) {
 		char *path;
 
@@ -100,15 +91,13 @@ static int make_plan(struct plan *p, const char *command, const char *program)
 	}
 	if (ct_mode_options_heap_views)
 		add_setting(p, ct_memory_printf("CPROF_HEAP_VIEWS=%s", ct_mode_options_heap_views));
-	add_setting(p, ct_memory_printf("LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
-					before ? before : ""));
+	add_setting(p, preload);
 	/* cprof itself adds lines, to all files, and waits for that. */
 	add_setting(p, ct_memory_strdup("CPROF_SYMBOLIZE=names"));
 	/* A process that Go ends leaves only its last checkpoint, which by default may be a minute
 	 * old. */
 	if (!getenv("CPROF_CHECKPOINT") && ct_preload_is_go(program))
 		add_setting(p, ct_memory_strdup("CPROF_CHECKPOINT=1s"));
-	free(library);
 	p->start = ct_run_show_start();
 	return 0;
 }
@@ -166,13 +155,10 @@ static void show_change(struct plan *p, int mode)
 /* WHY: the text that warn() returned, or NULL. */
 static void show_files(struct plan *p, const char *why, const struct ct_ended *end)
 {
-	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
+	const char **roots = ct_verb_symbolize_roots(&my.roots);
 	struct ct_run_show how = { p->start, roots, my.top, my.flame, my.open, false };
 	unsigned written = 0;
 
-	for (unsigned long i = 0; i < my.roots.count; i++)
-		roots[i] = my.roots.items[i];
-	roots[my.roots.count] = CT_DEBUG_ROOT;
 	for (int m = 0; m < CT_MODES; m++) {
 		if (!p->path[m])
 			continue;

@@ -104,23 +104,16 @@ static void read_line(struct spans *all, const char *line)
 /* Shows allocations, which a request causes; memory in use at the end says nothing about it. */
 static size_t type_of(const struct ct_profile *p)
 {
-	for (size_t i = 0; i < p->type_count; i++)
-		if (!strcmp(ct_text(p, p->types[i].type), "alloc_space"))
-			return i;
-	return ct_model_default_type(p);
+	size_t i = ct_model_type(p, "alloc_space");
+
+	return i < p->type_count ? i : ct_model_default_type(p);
 }
 
 static const char *span_of(const struct ct_profile *p, uint32_t set)
 {
-	const struct ct_label_set *s = &p->label_sets[set];
+	const struct ct_label *l = ct_model_label(p, set, "span");
 
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct ct_label *l = &p->labels[s->first + i];
-
-		if (l->text && !strcmp(ct_text(p, l->key), "span"))
-			return ct_text(p, l->text);
-	}
-	return NULL;
+	return l && l->text ? ct_text(p, l->text) : NULL;
 }
 
 static void add_samples(struct spans *all)

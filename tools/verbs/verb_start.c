@@ -184,13 +184,11 @@ static int stop_process(int pid)
 		return CT_FAILED;
 	for (int mode = 0; mode < CT_MODES; mode++) {
 		const char *name = ct_control_modes[mode].name;
-		char *key = ct_memory_printf("%s.since", name);
 
 		if ((ct_mode_options[mode].value ||
-		     (!ct_mode_options_count() && ct_control_number(&m, key))) &&
+		     (!ct_mode_options_count() && ct_control_mode_number(&m, name, "since"))) &&
 		    stop_mode(pid, name))
 			status = CT_FAILED;
-		free(key);
 	}
 	return status;
 }

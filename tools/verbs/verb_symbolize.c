@@ -58,10 +58,9 @@ static bool has_line(const struct ct_profile *p, const struct ct_location *l)
 /* Is NAME only a place, "libfoo.so+0x1234"? */
 static bool is_place(const struct ct_profile *p, const struct ct_function *f)
 {
-	const char *name = ct_text(p, f->name), *plus = strrchr(name, '+');
+	const char *name = ct_text(p, f->name);
 
-	return !*name || (plus && plus[1] == '0' && plus[2] == 'x' &&
-			  !plus[3 + strspn(plus + 3, "0123456789abcdef")]);
+	return !*name || ct_jit_is_bare(name);
 }
 
 /* Returns the previous physical function of the location, or NULL. */
@@ -80,8 +79,7 @@ static const struct ct_function *function_before(const struct ct_profile *p,
 static uint32_t place_of(struct ct_profile *p, const struct ct_location *l, uint64_t address)
 {
 	const struct ct_mapping *m = &p->mappings[l->mapping];
-	const char *path = ct_text(p, m->file), *slash = strrchr(path, '/');
-	char *text = ct_memory_printf("%s+0x%" PRIx64, slash ? slash + 1 : path, address);
+	char *text = ct_memory_printf("%s+0x%" PRIx64, ct_base_name(ct_text(p, m->file)), address);
 	uint32_t name = ct_model_string(p, text);
 
 	free(text);
@@ -493,13 +491,13 @@ static int write_result(struct ct_profile *p, const char *to, const struct ct_sy
 										    : CT_OK;
 }
 
-static const char **all_roots(void)
+const char **ct_verb_symbolize_roots(const struct ct_list *given)
 {
-	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
+	const char **roots = ct_memory_alloc((given->count + 2) * sizeof(*roots));
 
-	for (unsigned long i = 0; i < my.roots.count; i++)
-		roots[i] = my.roots.items[i];
-	roots[my.roots.count] = CT_DEBUG_ROOT;
+	for (unsigned long i = 0; i < given->count; i++)
+		roots[i] = given->items[i];
+	roots[given->count] = CT_DEBUG_ROOT;
 	return roots;
 }
 
@@ -550,7 +548,7 @@ static int verb_symbolize(int argc, char **argv)
 	if (argc == first || (my.output && argc - first != 1))
 		return ct_options_wrong(&ct_verb_symbolize, "give %s",
 					my.output ? "one profile" : "the profiles");
-	roots = all_roots();
+	roots = ct_verb_symbolize_roots(&my.roots);
 	status = do_files(argv + first, (size_t)(argc - first), roots);
 	free(roots);
 	return status;

@@ -127,12 +127,9 @@ static void json_all(const struct ct_threads *all, int pid)
 
 static void name_functions(struct ct_profile *p)
 {
-	const char **roots = ct_memory_alloc((my.roots.count + 2) * sizeof(*roots));
+	const char **roots = ct_verb_symbolize_roots(&my.roots);
 	struct ct_symbolized done;
 
-	for (unsigned long i = 0; i < my.roots.count; i++)
-		roots[i] = my.roots.items[i];
-	roots[my.roots.count] = CT_DEBUG_ROOT;
 	ct_verb_symbolize_profile(p, roots, &done);
 	free(roots);
 }

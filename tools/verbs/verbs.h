@@ -194,9 +194,9 @@ void ct_own_table_json(const struct ct_own_table *t, const struct ct_report *r, 
  * loader load it? For run.c and dump.c.
  */
 
-/* Returns the path of the libcprof.so that belongs to this cprof, which the caller frees; NULL: not
- * found. */
-char *ct_preload_library(void);
+/* Returns the setting LD_PRELOAD=... by which the libcprof.so that belongs to this cprof is loaded
+ * before what is preloaded already; the caller frees it. NULL after a message of VERB. */
+char *ct_preload_setting(const char *verb);
 /* Returns the file that a shell would run for NAME, which the caller frees; NULL with errno set if
  * there is none. */
 char *ct_preload_program(const char *name);
@@ -357,6 +357,8 @@ struct ct_symbolized {
 	size_t names;	  /* locations that got a function's name from a symbol table */
 };
 
+/* Returns the directories of -debug-dir and CT_DEBUG_ROOT, NULL-ended, which the caller frees. */
+const char **ct_verb_symbolize_roots(const struct ct_list *given);
 /* ROOTS: directories of debug files, searched before /usr/lib/debug, NULL-ended; or NULL. */
 void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
 			       struct ct_symbolized *done);

@@ -25,8 +25,8 @@ struct chains {
  * The caller frees it. */
 static char *beside_of(const char *file, const char *word)
 {
-	const char *extension = ct_run_show_extension(file), *slash = strrchr(file, '/');
-	const char *name = slash ? slash + 1 : file, *wall = name, *found = NULL;
+	const char *extension = ct_run_show_extension(file);
+	const char *name = ct_base_name(file), *wall = name, *found = NULL;
 
 	if (!*word)
 		return ct_memory_printf("%.*s.wakers%s", (int)(extension - file), file, extension);
