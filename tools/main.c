@@ -148,7 +148,7 @@ static int top_of(int argc, char **argv)
 	all[0] = (char *)ct_verb_top.name;
 	for (int i = 1; i < argc; i++)
 		all[i] = argv[i];
-	status = ct_verb_top.run(argc, all);
+	status = ct_options_run(&ct_verb_top, argc, all);
 	free(all);
 	return status;
 }
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 	    !strcmp(argv[1], "help")) {
 		verb = argc > 2 ? find_verb(argv[2]) : NULL;
 		if (verb)
-			return verb->run(2, (char *[]){ argv[2], "--help", NULL });
+			return ct_options_run(verb, 2, (char *[]){ argv[2], "--help", NULL });
 		usage(stdout);
 		return CT_OK;
 	}
@@ -177,6 +177,6 @@ int main(int argc, char **argv)
 	}
 	verb = find_verb(argv[1]);
 	if (verb)
-		return verb->run(argc - 1, argv + 1);
+		return ct_options_run(verb, argc - 1, argv + 1);
 	return is_file(argv[1]) ? top_of(argc, argv) : unknown(argv[1]);
 }

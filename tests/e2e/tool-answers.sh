@@ -38,12 +38,12 @@ for name, functions in (("lock.pb", (("update", "cache_mutex", 1), ("read", "cac
     p.write(name)
 p = Profile([("samples", "count"), ("wall", "nanoseconds")])
 app, libc, cxx = modules(p)
-for stack, state, ms in ((("futex_wait", "__lll_lock_wait", "pthread_mutex_lock"), "waiting", 40), (("clock_nanosleep", "usleep"), "waiting", 20),
-                         (("epoll_wait",), "waiting", 15), (("__libc_recv",), "waiting", 10), (("fsync",), "waiting", 5),
-                         (("__GI___wait4",), "waiting", 4), (("strange",), "waiting", 3), ((), "running", 2),
-                         (("__lll_lock_wait",), "runnable", 1)):
-    p.sample([*(p.frame(f, mapping=libc) for f in stack), p.frame("serve", mapping=app), p.frame("main", mapping=app)],
-             [1, ms * MS], {"state": state})
+for leaf, state, cause, ms in (("pthread_mutex_lock", "waiting", "lock", 40), ("usleep", "waiting", "sleep", 20),
+                               ("epoll_wait", "waiting", "poll", 15), ("recv", "waiting", "network", 10), ("fsync", "waiting", "disk", 5),
+                               ("wait4", "waiting", "child", 4), ("strange", "waiting", "", 3), ("", "running", "", 2),
+                               ("pthread_mutex_lock", "runnable", "", 1)):
+    p.sample([*([p.frame(leaf, mapping=libc)] if leaf else []), p.frame("serve", mapping=app), p.frame("main", mapping=app)],
+             [1, ms * MS], {"state": state, **({"wait": cause} if cause else {})})
 p.write("wall.pb")
 END
 

@@ -22,6 +22,7 @@ static const struct ct_option options[] = {
 	CT_FLAG("threads", &my.threads, "each thread separately (speedscope, folded)"),
 	CT_END
 };
+static const struct ct_option *const tables[] = { options, ct_filter_options, NULL };
 
 static void write_folded(const void *context, FILE *to)
 {
@@ -98,15 +99,8 @@ static int convert(char *const *sources, int count, ct_flame_writer *write)
 
 static int verb_convert(int argc, char **argv)
 {
-	int first =
-		ct_options_parse(&ct_verb_convert, argc, argv,
-				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
 	ct_flame_writer *write;
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (first == argc)
-		return ct_options_wrong(&ct_verb_convert, "a profile is needed");
 	if (!my.to)
 		return ct_options_wrong(&ct_verb_convert, "-to=FORMAT is needed");
 	write = find_writer(my.to);
@@ -118,7 +112,7 @@ static int verb_convert(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_convert,
 					"-to=%s is none of speedscope, callgrind, folded and otlp",
 					my.to);
-	return convert(argv + first, argc - first, write);
+	return convert(argv, argc, write);
 }
 
 const struct ct_verb ct_verb_convert = {
@@ -129,5 +123,8 @@ const struct ct_verb ct_verb_convert = {
 		   "  callgrind   kcachegrind, callgrind_annotate; calls= are samples\n"
 		   "  folded      flamegraph.pl; see also \"cprof folded\"\n"
 		   "  otlp        OpenTelemetry's profiles (protobuf)\n",
+	.tables = tables,
+	.wanted = "a profile is needed",
+	.least = 1,
 	.run = verb_convert,
 };

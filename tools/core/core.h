@@ -39,7 +39,7 @@ enum ct_curl_option {
 	CT_CURL_REDIR_PROTOCOLS = 182,
 	CT_CURL_REDIR_PROTOCOLS_STR = 10319,
 	CT_CURL_TIMEOUT = 13,
-	CT_CURL_TIMEOUT_MS = 155,
+
 	CT_CURL_URL = 10002,
 	CT_CURL_USERAGENT = 10018,
 	CT_CURL_USERPWD = 10005,
@@ -197,7 +197,13 @@ struct ct_verb {
 	const char *summary;   /* one line in `cprof --help` */
 	const char *details;   /* text of `cprof VERB --help` before the options; "" or lines */
 	bool stops_at_operand; /* options end at the first operand (run) */
-	/* ARGV[0] is the verb's name. Returns the exit status. */
+	/* The options, and how many operands there must be (MOST 0: any number); otherwise WANTED
+	 * is said, for printf with their number. NULL: the verb parses its options itself. */
+	const struct ct_option *const *tables;
+	const char *wanted;
+	int least, most;
+	/* Gets the operands; of a verb without TABLES all arguments, of which ARGV[0] is its name.
+	 * Returns the exit status. */
 	int (*run)(int argc, char **argv);
 };
 
@@ -212,10 +218,9 @@ struct ct_verb {
  *         CT_FLAG("json", &my.json, "as JSON"),
  *         CT_END
  *     };
- *     int first = ct_options_parse(&ct_verb_x, argc, argv,
- *                                  (const struct ct_option *[]){ options, NULL });
- *     if (first < 0)
- *         return ct_options_status(first);
+ * static const struct ct_option *const tables[] = { options, NULL };
+ *
+ * A verb has its tables in struct ct_verb, or calls ct_options_parse.
  *
  * Options and operands may be mixed, unless the verb stops at the first operand. --help is always
  * there.
@@ -285,6 +290,10 @@ struct ct_list {
  * ends with NULL. */
 int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
 		     const struct ct_option *const *tables);
+/* Parses the options of VERB, checks the number of operands, and runs it. Returns the exit status.
+ */
+int ct_options_run(const struct ct_verb *verb, int argc, char **argv);
+
 /* Returns the exit status for a negative result: 0 after --help, else CT_FAILED. */
 int ct_options_status(int answer);
 /* Prints "cprof VERB: WHAT" and how to get help. Returns CT_FAILED. */

@@ -233,3 +233,15 @@ int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
 	free(options);
 	return answer ? answer : optind;
 }
+
+int ct_options_run(const struct ct_verb *verb, int argc, char **argv)
+{
+	int first = verb->tables ? ct_options_parse(verb, argc, argv, verb->tables) : 0;
+
+	if (first < 0)
+		return ct_options_status(first);
+	argc -= first;
+	if (argc < verb->least || (verb->most && argc > verb->most))
+		return ct_options_wrong(verb, verb->wanted, argc);
+	return verb->run(argc, argv + first);
+}

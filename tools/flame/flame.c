@@ -27,6 +27,7 @@ static const struct ct_option options[] = {
 	CT_CHOICE("addresses", &my.by, CT_BY_ADDRESS, "a frame is an address"),
 	CT_END
 };
+static const struct ct_option *const tables[] = { options, ct_filter_options, NULL };
 
 static bool ends(const char *text, const char *with)
 {
@@ -212,20 +213,10 @@ static int check_output(const char *output)
 
 static int verb_flame(int argc, char **argv)
 {
-	int first =
-		ct_options_parse(&ct_verb_flame, argc, argv,
-				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
-	struct ct_list files;
-	char *output;
-	int status;
+	struct ct_list files = { .items = (const char **)argv, .count = argc };
+	char *output = my.output ? ct_memory_strdup(my.output) : default_output(*argv);
+	int status = check_output(output);
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (first == argc)
-		return ct_options_wrong(&ct_verb_flame, "a profile is needed");
-	files = (struct ct_list){ .items = (const char **)argv + first, .count = argc - first };
-	output = my.output ? ct_memory_strdup(my.output) : default_output(argv[first]);
-	status = check_output(output);
 	if (status == CT_OK)
 		status = make_flame(&files, output);
 	free(output);
@@ -241,5 +232,8 @@ const struct ct_verb ct_verb_flame = {
 		   "same sample types are added up. Without -output the page is the first FILE's "
 		   "name\n"
 		   "with .html, in this directory.\n",
+	.tables = tables,
+	.wanted = "a profile is needed",
+	.least = 1,
 	.run = verb_flame,
 };

@@ -23,6 +23,7 @@ static const struct ct_option options[] = {
 	CT_CHOICE("addresses", &my.by, CT_BY_ADDRESS, "a frame is an address"),
 	CT_END
 };
+static const struct ct_option *const tables[] = { options, ct_filter_options, NULL };
 
 /* Writes a name without the characters that the format uses: ";" separates frames, and a newline
  * ends a stack. */
@@ -94,23 +95,14 @@ void ct_folded_write(const void *context, FILE *to)
 
 static int verb_folded(int argc, char **argv)
 {
-	int first =
-		ct_options_parse(&ct_verb_folded, argc, argv,
-				 (const struct ct_option *[]){ options, ct_filter_options, NULL });
-	struct ct_folded what = { 0 };
-	struct ct_profile *p;
-	int status;
-
-	if (first < 0)
-		return ct_options_status(first);
-	if (first == argc)
-		return ct_options_wrong(&ct_verb_folded, "a profile is needed");
-	p = ct_flame_sides_open(argv + first, argc - first);
-	if (!p)
-		return CT_FAILED;
-	what = (struct ct_folded){
+	struct ct_profile *p = ct_flame_sides_open(argv, argc);
+	struct ct_folded what = {
 		.profile = p, .by = my.by, .threads = my.threads, .annotate = my.annotate
 	};
+	int status;
+
+	if (!p)
+		return CT_FAILED;
 	status = ct_flame_sides_type(p, my.type, &what.type);
 	if (status == CT_OK)
 		status = ct_flame_file(my.output, ct_folded_write, &what);
@@ -123,5 +115,8 @@ const struct ct_verb ct_verb_folded = {
 	.operands = "FILE...",
 	.summary = "Stacks as lines, \"main;work 12\", as flamegraph.pl reads them",
 	.details = "",
+	.tables = tables,
+	.wanted = "a profile is needed",
+	.least = 1,
 	.run = verb_folded,
 };

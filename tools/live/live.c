@@ -322,28 +322,23 @@ static const struct ct_option options[] = {
 	CT_TEXT("every", "DUR", &my.every, "how long a window is (2s); the keys + and - change it"),
 	CT_END
 };
+static const struct ct_option *const tables[] = { ct_mode_options_table, options, ct_own_options,
+						  NULL };
 
 static int verb_live(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { ct_mode_options_table, options, ct_own_options,
-						   NULL };
-	int first = ct_options_parse(&ct_verb_live, argc, argv, tables), mode = -1;
+	int mode = -1;
 	const char *settings[CT_MODES];
 	bool modes[CT_MODES];
 	double every;
 	char *rest;
 	long pid;
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_live,
-					"give one process id; \"cprof ps\" lists them");
-	pid = strtol(argv[first], &rest, 10);
+	(void)argc;
+	pid = strtol(*argv, &rest, 10);
 	if (*rest || pid <= 0 || pid > INT32_MAX)
 		return ct_options_wrong(&ct_verb_live,
-					"\"%s\" is no process id; \"cprof ps\" lists them",
-					argv[first]);
+					"\"%s\" is no process id; \"cprof ps\" lists them", *argv);
 	every = ct_mode_options_seconds(my.every);
 	if (!(every >= CT_LIVE_LEAST_EVERY && every <= CT_LIVE_MOST_EVERY))
 		return ct_options_wrong(&ct_verb_live, "-every=%s is not 0.5s to 1m", my.every);
@@ -366,5 +361,9 @@ const struct ct_verb ct_verb_live = {
 		"l i e), show\na flame graph (f) or every thread (t), sort, filter and pause; ? "
 		"lists them. Without a mode: one\nthat is on, else the CPU time. A mode that is "
 		"on goes on; others are on until the end.\n",
+	.tables = tables,
+	.wanted = "give one process id; \"cprof ps\" lists them",
+	.least = 1,
+	.most = 1,
 	.run = verb_live,
 };

@@ -128,7 +128,7 @@ static void add_lines(char **files, size_t count)
 	argv[1] = (char *)"--in-place";
 	for (size_t i = 0; i < count; i++)
 		argv[2 + i] = files[i];
-	ct_verb_symbolize.run((int)count + 2, argv);
+	ct_options_run(&ct_verb_symbolize, (int)count + 2, argv);
 	free(argv);
 }
 

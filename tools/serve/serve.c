@@ -23,6 +23,7 @@ static const struct ct_option options[] = {
 	/* Used by the library only. */
 	CT_FLAG("helper", &my.helper, NULL), CT_END
 };
+static const struct ct_option *const tables[] = { options, NULL };
 
 static int wrong_pid(const char *text)
 {
@@ -112,13 +113,9 @@ static int serve_asked(const char *address)
 
 static int verb_serve(int argc, char **argv)
 {
-	int first = ct_options_parse(&ct_verb_serve, argc, argv,
-				     (const struct ct_option *[]){ options, NULL });
 	struct ct_serve_how how = { .at = NULL };
 	int status;
 
-	if (first < 0)
-		return ct_options_status(first);
 	how.keep = ct_mode_options_seconds(my.keep);
 	how.arguments = my.arguments;
 	if (how.keep < 0 || how.keep > CT_SERVE_SECONDS)
@@ -134,8 +131,8 @@ static int verb_serve(int argc, char **argv)
 		return CT_FAILED;
 	}
 	if (my.helper)
-		return first < argc ? ct_serve_helper(argv[first], serve_asked) : CT_FAILED;
-	status = read_pids(&how.only, argc - first, argv + first);
+		return argc ? ct_serve_helper(*argv, serve_asked) : CT_FAILED;
+	status = read_pids(&how.only, argc, argv);
 	if (status != CT_OK)
 		return status;
 	return serve_until_ended(&how, my.http);
@@ -150,5 +147,6 @@ const struct ct_verb ct_verb_serve = {
 		"/pid/N/debug/pprof/ has a process's\nprofiles (/debug/pprof/ those of the only "
 		"one), /targets and /metrics are for scrapers. A request\nturns the mode on that "
 		"it needs. Ends at SIGINT, at SIGTERM, and with the last of the PIDs.\n",
+	.tables = tables,
 	.run = verb_serve,
 };

@@ -116,7 +116,7 @@ static void call(const struct ct_verb *verb, char *option, const char *type, cha
 		argv[argc++] = ct_memory_strdup(paths[i]);
 	fflush(stdout);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	verb->run(argc, argv);
+	ct_options_run(verb, argc, argv);
 	fflush(stdout);
 	if (saved >= 0) {
 		dup2(saved, STDOUT_FILENO);

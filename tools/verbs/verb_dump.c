@@ -23,6 +23,7 @@ static const struct ct_option options[] = {
 		"next number"),
 	CT_TEXT("o", "FILE", &my.output, NULL), CT_END
 };
+static const struct ct_option *const tables[] = { options, NULL };
 
 /* The companions' profiles, and the parts of their file names. A process that doesn't make one has
  * no samples for it. */
@@ -188,17 +189,11 @@ static int dump_process(int pid)
 
 static int verb_dump(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { options, NULL };
-	int first = ct_options_parse(&ct_verb_dump, argc, argv, tables), pid;
+	int pid = ct_control_process(*argv);
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_dump,
-					"give one process id; \"cprof ps\" lists them");
-	pid = ct_control_process(argv[first]);
+	(void)argc;
 	if (!pid)
-		return ct_options_wrong(&ct_verb_dump, CT_CONTROL_NO_PROCESS, argv[first]);
+		return ct_options_wrong(&ct_verb_dump, CT_CONTROL_NO_PROCESS, *argv);
 	if (my.mode && ct_control_modes_find(my.mode) < 0)
 		return ct_options_wrong(&ct_verb_dump,
 					"-mode=%s is not cpu, wall, heap, lock, io or event",
@@ -212,5 +207,9 @@ const struct ct_verb ct_verb_dump = {
 	.summary = "Get a profile of a running process now",
 	.details = "The process runs under libcprof; it goes on, and so does its profile. The file "
 		   "is written here.\n",
+	.tables = tables,
+	.wanted = "give one process id; \"cprof ps\" lists them",
+	.least = 1,
+	.most = 1,
 	.run = verb_dump,
 };

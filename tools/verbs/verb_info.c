@@ -12,6 +12,7 @@ static struct {
 } my;
 
 static const struct ct_option options[] = { CT_FLAG("json", &my.json, "print JSON"), CT_END };
+static const struct ct_option *const tables[] = { options, NULL };
 
 /* Number of locations of a mapping, and of those with a function's name. */
 struct use {
@@ -198,16 +199,9 @@ static void print_json(const struct ct_profile *p)
 
 static int verb_info(int argc, char **argv)
 {
-	int first = ct_options_parse(&ct_verb_info, argc, argv,
-				     (const struct ct_option *[]){ options, NULL });
-	struct ct_profile *p;
+	struct ct_profile *p = ct_read_source(*argv);
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_info, "one profile is needed, not %d",
-					argc - first);
-	p = ct_read_source(argv[first]);
+	(void)argc;
 	if (!p)
 		return CT_FAILED;
 	ct_out_begin();
@@ -224,5 +218,9 @@ const struct ct_verb ct_verb_info = {
 	.operands = "FILE",
 	.summary = "The profile's own description: types, times, mappings, comments",
 	.details = "",
+	.tables = tables,
+	.wanted = "one profile is needed, not %d",
+	.least = 1,
+	.most = 1,
 	.run = verb_info,
 };

@@ -24,6 +24,7 @@ static const struct ct_option options[] = {
 	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "stacks shown (10; 0: all)"), CT_END
 };
+static const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 
 /* Returns the columns left for a stack after BEFORE columns; 0: any number. */
 static size_t room_for_stack(size_t before)
@@ -241,17 +242,10 @@ static int print_leaks(const struct ct_leaks *l)
 
 static int verb_leaks(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
-	int first = ct_options_parse(&ct_verb_leaks, argc, argv, tables), status;
 	struct ct_leaks l;
+	int status =
+		ct_leak_rows_make(&l, argv, (size_t)argc, my.own) ? CT_FAILED : print_leaks(&l);
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc == first)
-		return ct_options_wrong(&ct_verb_leaks, "a heap profile is needed");
-	status = ct_leak_rows_make(&l, argv + first, (size_t)(argc - first), my.own)
-			 ? CT_FAILED
-			 : print_leaks(&l);
 	ct_leak_rows_release(&l);
 	return status;
 }
@@ -276,5 +270,8 @@ const struct ct_verb ct_verb_leaks = {
 		"reached) are there where they are known. Last comes what the resident memory of "
 		"the\n"
 		"process consisted of.\n",
+	.tables = tables,
+	.wanted = "a heap profile is needed",
+	.least = 1,
 	.run = verb_leaks,
 };

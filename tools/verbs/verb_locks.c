@@ -23,6 +23,7 @@ static const struct ct_option options[] = {
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a lock (5; 0: all)"),
 	CT_INTEGER("locks", "N", &my.locks, "locks shown (10; 0: all)"), CT_END
 };
+static const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 
 /* One side: waiters, holders or wakers. Names in FUNCTIONS are "lock\tfunction". */
 struct side {
@@ -338,15 +339,8 @@ static int show_locks(const char *file)
 
 static int verb_locks(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
-	int first = ct_options_parse(&ct_verb_locks, argc, argv, tables);
-
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_locks, "one lock profile is needed, not %d",
-					argc - first);
-	return show_locks(argv[first]);
+	(void)argc;
+	return show_locks(*argv);
 }
 
 const struct ct_verb ct_verb_locks = {
@@ -358,5 +352,9 @@ const struct ct_verb ct_verb_locks = {
 		"condition, a\nsemaphore, a barrier or a futex, NAME.wakers.EXT tells who ended "
 		"the waits.\n"
 		"Waiters, holders and wakers are the innermost functions of your own code.\n",
+	.tables = tables,
+	.wanted = "one lock profile is needed, not %d",
+	.least = 1,
+	.most = 1,
 	.run = verb_locks,
 };

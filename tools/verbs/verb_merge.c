@@ -19,6 +19,8 @@ static const struct ct_option options[] = {
 		"with each FILE also the files FILE.PID of processes that its process started"),
 	CT_END
 };
+static const struct ct_option *const tables[] = { options, ct_filter_options, ct_load_options,
+						  NULL };
 
 /* Says what pprof may leave out, which depends on all samples. */
 static void say_what_to_drop(struct ct_profile *p)
@@ -93,18 +95,12 @@ static char **with_children(char *const *sources, int *n, size_t *unread)
 
 static int verb_merge(int argc, char **argv)
 {
-	const struct ct_option *tables[] = { options, ct_filter_options, ct_load_options, NULL };
-	int first = ct_options_parse(&ct_verb_merge, argc, argv, tables);
 	struct ct_profile *p, *merged = NULL;
 	struct ct_label_units units;
-	int status = CT_FAILED, count = argc - first;
-	char **sources = argv + first;
+	int status = CT_FAILED, count = argc;
+	char **sources = argv;
 	size_t unread = 0;
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (first == argc)
-		return ct_options_wrong(&ct_verb_merge, "profiles are needed");
 	if (children)
 		sources = with_children(sources, &count, &unread);
 	p = sources ? ct_load(sources, count) : NULL;
@@ -132,5 +128,8 @@ const struct ct_verb ct_verb_merge = {
 	.summary = "Write several profiles, or the filtered part of one, as one file",
 	.details =
 		"Equal stacks are summed, even if their modules were loaded at other addresses.\n",
+	.tables = tables,
+	.wanted = "profiles are needed",
+	.least = 1,
 	.run = verb_merge,
 };

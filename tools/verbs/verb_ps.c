@@ -13,6 +13,7 @@ static struct {
 } my;
 
 static const struct ct_option options[] = { CT_FLAG("json", &my.json, "as JSON"), CT_END };
+static const struct ct_option *const tables[] = { options, NULL };
 
 struct row {
 	int pid;
@@ -207,24 +208,20 @@ static int add_one(const char *process, struct rows *r)
 
 static int verb_ps(int argc, char **argv)
 {
-	int first = ct_options_parse(&ct_verb_ps, argc, argv,
-				     (const struct ct_option *[]){ options, NULL });
 	struct rows r = { 0 };
 	int status = CT_OK;
 
-	if (first < 0)
-		return ct_options_status(first);
-	for (int i = first; i < argc; i++)
+	for (int i = 0; i < argc; i++)
 		if (!ct_control_process(argv[i]))
 			return ct_options_wrong(&ct_verb_ps, CT_CONTROL_NO_PROCESS, argv[i]);
-	if (first == argc)
+	if (!argc)
 		ct_control_each(&(struct ct_control_which){ .elsewhere = add_elsewhere },
 				add_process, &r);
-	for (int i = first; i < argc; i++)
+	for (int i = 0; i < argc; i++)
 		status |= add_one(argv[i], &r);
 	if (r.count)
 		qsort(r.items, r.count, sizeof(*r.items), by_pid);
-	else if (!my.json && first == argc && !r.elsewhere_count)
+	else if (!my.json && !argc && !r.elsewhere_count)
 		fputs("cprof: no process answers: one has a control socket while a mode is on, or "
 		      "from the start with CPROF_CONTROL=on\n",
 		      stderr);
@@ -246,5 +243,6 @@ const struct ct_verb ct_verb_ps = {
 		"Yours, and as root everybody's, in containers too. COST is the profiler's CPU "
 		"time beside the\nprogram's own; \"-\": the program has used less than a tenth of "
 		"a second.\n",
+	.tables = tables,
 	.run = verb_ps,
 };

@@ -7,6 +7,7 @@
 #include "verbs/verbs.h"
 
 static const struct ct_option options[] = { CT_END };
+static const struct ct_option *const tables[] = { options, NULL };
 
 #define NAME "span "
 
@@ -240,15 +241,8 @@ static int show_spans(const char *file)
 
 static int verb_spans(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { options, NULL };
-	int first = ct_options_parse(&ct_verb_spans, argc, argv, tables);
-
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_spans, "one profile is needed, not %d",
-					argc - first);
-	return show_spans(argv[first]);
+	(void)argc;
+	return show_spans(*argv);
 }
 
 const struct ct_verb ct_verb_spans = {
@@ -262,5 +256,9 @@ const struct ct_verb ct_verb_spans = {
 		"thread, waiting the rest of the\nspan. They include the spans inside it; the "
 		"profile's samples belong to the innermost span only.\nOf a merged profile the "
 		"percentiles aren't known.\n",
+	.tables = tables,
+	.wanted = "one profile is needed, not %d",
+	.least = 1,
+	.most = 1,
 	.run = verb_spans,
 };

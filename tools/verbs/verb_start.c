@@ -11,6 +11,8 @@ static struct {
 	bool discard;
 } my;
 
+#define NO_PROCESS "give a process id; \"cprof ps\" lists them"
+
 static const struct ct_option start_options[] = {
 	CT_TEXT("output", "PATH", &my.output,
 		"where the process writes the profile; several modes: PATH with each mode's name "
@@ -120,11 +122,9 @@ static int start_mode(int pid, int mode, double seconds)
 	return status;
 }
 
-static int operands(const struct ct_verb *verb, int argc, char **argv, int first)
+static int operands(const struct ct_verb *verb, int argc, char **argv)
 {
-	if (first == argc)
-		return ct_options_wrong(verb, "give a process id; \"cprof ps\" lists them");
-	for (int i = first; i < argc; i++)
+	for (int i = 0; i < argc; i++)
 		if (!ct_control_process(argv[i]))
 			return ct_options_wrong(verb, CT_CONTROL_NO_PROCESS, argv[i]);
 	return CT_OK;
@@ -132,23 +132,18 @@ static int operands(const struct ct_verb *verb, int argc, char **argv, int first
 
 static int run_start(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { ct_mode_options_table,
-						   ct_mode_options_views_table, start_options,
-						   NULL };
-	int first = ct_options_parse(&ct_verb_start, argc, argv, tables), status = CT_OK;
+	int status = CT_OK;
 	double seconds = 0;
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (operands(&ct_verb_start, argc, argv, first) || ct_mode_options_check(&ct_verb_start))
+	if (operands(&ct_verb_start, argc, argv) || ct_mode_options_check(&ct_verb_start))
 		return CT_FAILED;
-	if (my.output && argc - first > 1)
+	if (my.output && argc > 1)
 		return ct_options_wrong(&ct_verb_start, "-output is for one process");
 	if (my.seconds && (seconds = ct_mode_options_seconds(my.seconds)) <= 0)
 		return ct_options_wrong(&ct_verb_start, "-for=%s is no duration", my.seconds);
 	if (!ct_mode_options_count())
 		ct_mode_options[CT_CPU].value = "";
-	for (int i = first; i < argc; i++) {
+	for (int i = 0; i < argc; i++) {
 		int pid = ct_control_process(argv[i]);
 
 		for (int mode = 0; mode < CT_MODES; mode++)
@@ -195,14 +190,11 @@ static int stop_process(int pid)
 
 static int run_stop(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { ct_mode_options_table, stop_options, NULL };
-	int first = ct_options_parse(&ct_verb_stop, argc, argv, tables), status = CT_OK;
+	int status = CT_OK;
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (operands(&ct_verb_stop, argc, argv, first))
+	if (operands(&ct_verb_stop, argc, argv))
 		return CT_FAILED;
-	for (int i = first; i < argc; i++)
+	for (int i = 0; i < argc; i++)
 		if (stop_process(ct_control_process(argv[i])))
 			status = CT_FAILED;
 	return status;
@@ -214,6 +206,11 @@ const struct ct_verb ct_verb_start = {
 	.summary = "Start profiling a running process",
 	.details = "Without a mode, its CPU time. The process was started under libcprof, with a "
 		   "mode on or with\nCPROF_CONTROL=on.\n",
+	.tables = (const struct ct_option *const[]){ ct_mode_options_table,
+						     ct_mode_options_views_table, start_options,
+						     NULL },
+	.wanted = NO_PROCESS,
+	.least = 1,
 	.run = run_start,
 };
 
@@ -222,5 +219,8 @@ const struct ct_verb ct_verb_stop = {
 	.operands = "PID|PATH...",
 	.summary = "Stop profiling a running process, and write its profiles",
 	.details = "Without a mode, all that are on. The process goes on.\n",
+	.tables = (const struct ct_option *const[]){ ct_mode_options_table, stop_options, NULL },
+	.wanted = NO_PROCESS,
+	.least = 1,
 	.run = run_stop,
 };

@@ -18,6 +18,7 @@ static const struct ct_option options[] = {
 	CT_INTEGER("max-depth", "N", &max_depth, CT_CUT_HELP),
 	CT_END
 };
+static const struct ct_option *const tables[] = { options, NULL };
 
 static int strip_and_write(struct ct_profile *p)
 {
@@ -40,16 +41,9 @@ static int strip_and_write(struct ct_profile *p)
 
 static int verb_strip_labels(int argc, char **argv)
 {
-	int first = ct_options_parse(&ct_verb_strip_labels, argc, argv,
-				     (const struct ct_option *[]){ options, NULL });
-	struct ct_profile *p;
+	struct ct_profile *p = ct_load(argv, argc);
 	int status;
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (first == argc)
-		return ct_options_wrong(&ct_verb_strip_labels, "a profile is needed");
-	p = ct_load(argv + first, argc - first);
 	if (!p)
 		return CT_FAILED;
 	status = strip_and_write(p);
@@ -62,5 +56,8 @@ const struct ct_verb ct_verb_strip_labels = {
 	.operands = "FILE...",
 	.summary = "Write a profile without labels; stacks that differed only in labels are summed",
 	.details = "",
+	.tables = tables,
+	.wanted = "a profile is needed",
+	.least = 1,
 	.run = verb_strip_labels,
 };

@@ -467,6 +467,7 @@ static const struct ct_option options[] = {
 		"the module's name, or its path below DIR (may be repeated)"),
 	CT_END
 };
+static const struct ct_option *const tables[] = { options, NULL };
 
 static int write_result(struct ct_profile *p, const char *to, const struct ct_symbolized *done)
 {
@@ -537,19 +538,16 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 
 static int verb_symbolize(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { options, NULL };
-	int first = ct_options_parse(&ct_verb_symbolize, argc, argv, tables), status;
 	const char **roots;
+	int status;
 
-	if (first < 0)
-		return ct_options_status(first);
 	if (my.in_place == (my.output != NULL))
 		return ct_options_wrong(&ct_verb_symbolize, "give -o FILE or --in-place");
-	if (argc == first || (my.output && argc - first != 1))
+	if (!argc || (my.output && argc != 1))
 		return ct_options_wrong(&ct_verb_symbolize, "give %s",
 					my.output ? "one profile" : "the profiles");
 	roots = ct_verb_symbolize_roots(&my.roots);
-	status = do_files(argv + first, (size_t)(argc - first), roots);
+	status = do_files(argv, (size_t)argc, roots);
 	free(roots);
 	return status;
 }
@@ -563,5 +561,6 @@ const struct ct_verb ct_verb_symbolize = {
 		   "may be a\ndirectory with the programs or debug files themselves, or the root "
 		   "of an image. A file is\nused only if its build id is the module's. A line says "
 		   "which of your modules has no lines.\n",
+	.tables = tables,
 	.run = verb_symbolize,
 };

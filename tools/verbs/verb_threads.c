@@ -15,6 +15,7 @@ static const struct ct_option options[] = {
 	CT_FLAG("json", &my.json, "as JSON"),
 	CT_LIST("debug-dir", "DIR", &my.roots, "look for debug files in DIR, too"), CT_END
 };
+static const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 
 static void json_frame(const struct ct_profile *p, const struct ct_location *l,
 		       const struct ct_line *line, void *arg)
@@ -166,19 +167,11 @@ static int show_threads(int pid)
 
 static int verb_threads(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
-	int first = ct_options_parse(&ct_verb_threads, argc, argv, tables);
-	int pid;
+	int pid = ct_control_process(*argv);
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_threads,
-					"give one process id; \"cprof ps\" lists them");
-	pid = ct_control_process(argv[first]);
-	if (!pid)
-		return ct_options_wrong(&ct_verb_threads, CT_CONTROL_NO_PROCESS, argv[first]);
-	return show_threads(pid);
+	(void)argc;
+	return pid ? show_threads(pid)
+		   : ct_options_wrong(&ct_verb_threads, CT_CONTROL_NO_PROCESS, *argv);
 }
 
 const struct ct_verb ct_verb_threads = {
@@ -194,5 +187,9 @@ const struct ct_verb ct_verb_threads = {
 		"runs has\n"
 		"no stack, \"cprof record PID\" shows where it runs. The process needs no mode "
 		"that is on.\n",
+	.tables = tables,
+	.wanted = "give one process id; \"cprof ps\" lists them",
+	.least = 1,
+	.most = 1,
 	.run = verb_threads,
 };

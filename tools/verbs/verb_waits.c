@@ -7,8 +7,6 @@
 #include "core/read.h"
 #include "verbs/verbs.h"
 
-/* The number of innermost frames that are searched for a cause. */
-#define CALLED_MAX 24
 #define COLUMNS_BEFORE 22
 
 static struct {
@@ -20,105 +18,7 @@ static const struct ct_option options[] = {
 	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a cause (5; 0: all)"), CT_END
 };
-
-/* For files of older libraries, which don't tell the cause: the beginning of a libc function's
- * name, and the reason why threads wait in it. The first match counts. */
-static const struct {
-	const char *function, *cause;
-} causes[] = {
-	{ "pthread_mutex_", "lock" },
-	{ "__pthread_mutex_", "lock" },
-	{ "___pthread_mutex_", "lock" },
-	{ "__lll_lock_wait", "lock" },
-	{ "pthread_rwlock_", "lock" },
-	{ "__pthread_rwlock_", "lock" },
-	{ "pthread_spin_lock", "lock" },
-	{ "pthread_cond_", "condition" },
-	{ "__pthread_cond_", "condition" },
-	{ "___pthread_cond_", "condition" },
-	{ "sem_", "semaphore" },
-	{ "__new_sem_", "semaphore" },
-	{ "pthread_barrier_", "barrier" },
-	{ "__pthread_barrier_", "barrier" },
-	{ "pthread_join", "thread" },
-	{ "__pthread_clockjoin", "thread" },
-	{ "__pthread_join", "thread" },
-	{ "nanosleep", "sleep" },
-	{ "__nanosleep", "sleep" },
-	{ "clock_nanosleep", "sleep" },
-	{ "__clock_nanosleep", "sleep" },
-	{ "usleep", "sleep" },
-	{ "poll", "poll" },
-	{ "__poll", "poll" },
-	{ "ppoll", "poll" },
-	{ "select", "poll" },
-	{ "__select", "poll" },
-	{ "pselect", "poll" },
-	{ "epoll_wait", "poll" },
-	{ "epoll_pwait", "poll" },
-	{ "recv", "network" },
-	{ "__libc_recv", "network" },
-	{ "__recv", "network" },
-	{ "send", "network" },
-	{ "__libc_send", "network" },
-	{ "__send", "network" },
-	{ "accept", "network" },
-	{ "__libc_accept", "network" },
-	{ "connect", "network" },
-	{ "__libc_connect", "network" },
-	{ "fsync", "disk" },
-	{ "fdatasync", "disk" },
-	{ "__GI_fsync", "disk" },
-	{ "open", "disk" },
-	{ "__open", "disk" },
-	{ "__libc_open", "disk" },
-	{ "pread", "disk" },
-	{ "__libc_pread", "disk" },
-	{ "pwrite", "disk" },
-	{ "__libc_pwrite", "disk" },
-	{ "read", "read" },
-	{ "__read", "read" },
-	{ "__libc_read", "read" },
-	{ "__GI___libc_read", "read" },
-	{ "write", "write" },
-	{ "__write", "write" },
-	{ "__libc_write", "write" },
-	{ "__GI___libc_write", "write" },
-	{ "wait4", "child" },
-	{ "__wait4", "child" },
-	{ "__GI___wait4", "child" },
-	{ "waitpid", "child" },
-	{ "__waitpid", "child" },
-	{ "waitid", "child" },
-	{ "sigwait", "signal" },
-	{ "__sigtimedwait", "signal" },
-	{ "__GI___sigtimedwait", "signal" },
-	{ "pause", "signal" },
-	{ "sigsuspend", "signal" },
-	{ "futex_wait", "futex" },
-	{ "__futex_abstimed_wait", "futex" },
-	{ "syscall", "system call" },
-};
-
-#define CAUSES (sizeof(causes) / sizeof(*causes))
-
-/* A wait for a futex happens inside a function that tells more. */
-static const char *cause_of(const char *const *names, size_t n)
-{
-	const char *found = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < CAUSES; k++) {
-			if (strncmp(names[i], causes[k].function, strlen(causes[k].function)) != 0)
-				continue;
-			found = causes[k].cause;
-			if (strcmp(found, "futex") != 0)
-				return found;
-			break;
-		}
-	}
-	return found ? found : "other";
-}
+static const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
 
 /* Mostly the time in which there is nothing to do: shown after the delays. */
 #define IDLE "poll"
@@ -138,14 +38,6 @@ static void add_to(struct ct_sums *s, const char *name, int64_t value)
 	sum->value = ct_add(sum->value, value);
 }
 
-static const char *cause_in(struct waits *w, struct ct_own *o, size_t sample)
-{
-	const char *cause = ct_own_stack_label(w->p, sample, "wait"), *names[CALLED_MAX];
-
-	return cause ? cause
-		     : cause_of(names, ct_own_stack_called(o, w->p, sample, names, CALLED_MAX));
-}
-
 /* Waits whose end a file of wakers may tell. */
 static bool is_woken(const char *cause, const char *kind)
 {
@@ -159,7 +51,8 @@ static bool is_woken(const char *cause, const char *kind)
 
 static void add_sample(struct waits *w, struct ct_own *o, size_t sample)
 {
-	const char *state = ct_own_stack_label(w->p, sample, "state"), *cause;
+	const char *state = ct_own_stack_label(w->p, sample, "state"),
+		   *cause = ct_own_stack_label(w->p, sample, "wait");
 	const char *kind = ct_own_stack_label(w->p, sample, "kind");
 	int64_t value = ct_values(w->p, sample)[w->type];
 	char *both;
@@ -170,7 +63,8 @@ static void add_sample(struct waits *w, struct ct_own *o, size_t sample)
 		*sum = ct_add(*sum, value);
 		return;
 	}
-	cause = cause_in(w, o, sample);
+	if (!cause)
+		cause = "other";
 	w->waiting = ct_add(w->waiting, value);
 	if (!strcmp(cause, IDLE))
 		w->idle = ct_add(w->idle, value);
@@ -297,21 +191,15 @@ static int show_waits(const struct ct_profile *p, const char *file)
 
 static int verb_waits(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
-	int first = ct_options_parse(&ct_verb_waits, argc, argv, tables), status;
-	struct ct_profile *p;
+	struct ct_profile *p = ct_read_source(*argv);
+	int status;
 
-	if (first < 0)
-		return ct_options_status(first);
-	if (argc - first != 1)
-		return ct_options_wrong(&ct_verb_waits, "one wall profile is needed, not %d",
-					argc - first);
-	p = ct_read_source(argv[first]);
+	(void)argc;
 	if (!p)
 		return CT_FAILED;
-	status = show_waits(p, argv[first]);
+	status = show_waits(p, *argv);
 	if (status == CT_OK)
-		ct_siblings_say(p, argv[first]);
+		ct_siblings_say(p, *argv);
 	ct_model_free(p);
 	return status;
 }
@@ -327,5 +215,9 @@ const struct ct_verb ct_verb_waits = {
 		"are idle time,\nwhich the first line leaves out.\n"
 		"The files of wakers of the same run beside FILE (lock.wakers.pb, io.wakers.pb for "
 		"wall.pb) tell\nwho ended the waits.\n",
+	.tables = tables,
+	.wanted = "one wall profile is needed, not %d",
+	.least = 1,
+	.most = 1,
 	.run = verb_waits,
 };

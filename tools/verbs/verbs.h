@@ -25,10 +25,6 @@ char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 /* Returns the innermost own function of the thread whose wait sample I is, which is below
  * "[woken by]" or the frame in its place. */
 const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, size_t i);
-/* Stores the names of sample I's innermost frames up to the first own one, which is not included;
- * at most MOST. */
-size_t ct_own_stack_called(struct ct_own *o, const struct ct_profile *p, size_t i,
-			   const char **names, size_t most);
 
 /* Sums of values by name. */
 struct ct_sum {
@@ -290,8 +286,7 @@ void ct_run_show_flame(const struct ct_run_show *how);
 
 struct ct_functions {
 	struct ct_profile *p;
-	uint32_t *table; /* functions added here, by contents: number + 1 */
-	size_t room, used;
+	struct ct_table table; /* functions added here, by contents */
 };
 
 /* Returns the number of a function equal to F, which is added if it is new. */
