@@ -277,7 +277,7 @@ char *ct_control_one(int pid,
 	ct_control_request(&m, CP_CONTROL_STATUS);
 	why = ask_process(pid, &m, -1, &e);
 	if (!why)
-		see(&(struct ct_controlled){ e.owner.pid, e.owner.uid }, &m, arg);
+		see(&(struct ct_controlled){ e.owner.pid }, &m, arg);
 	return why;
 }
 

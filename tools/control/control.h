@@ -17,7 +17,6 @@
 
 struct ct_controlled {
 	int pid; /* number in our pid namespace; 0: the process is not visible here */
-	unsigned user;
 };
 
 /* The processes to ask for a status. */

@@ -234,8 +234,7 @@ void ct_control_each(const struct ct_control_which *which,
 
 		end_asked(&a, p);
 		if (p->status && !is_known(&a, p))
-			see(&(struct ct_controlled){ p->end.owner.pid, p->end.owner.uid },
-			    p->status, arg);
+			see(&(struct ct_controlled){ p->end.owner.pid }, p->status, arg);
 		else if (which && which->elsewhere && is_elsewhere(&a, p))
 			which->elsewhere(p->end.owner.pid, arg);
 	}

@@ -361,18 +361,8 @@ bool ct_model_is_of_moment(const struct ct_profile *p, size_t index)
 	return is;
 }
 
-/* ---- strip labels ---- */
-
-static bool goes(const struct ct_profile *p, const struct ct_label *l, struct ct_regex *only_rx,
-		 struct ct_regex *keep_rx)
-{
-	if (keep_rx && ct_regex_match_string(keep_rx, p, l->key))
-		return false;
-	return !only_rx || ct_regex_match_string(only_rx, p, l->key);
-}
-
-static uint32_t stripped(struct ct_profile *p, uint32_t set, struct ct_regex *only_rx,
-			 struct ct_regex *keep_rx)
+static uint32_t kept_set(struct ct_profile *p, uint32_t set,
+			 bool (*is_kept)(struct ct_profile *p, uint32_t key, void *arg), void *arg)
 {
 	struct ct_label_set from = p->label_sets[set];
 	struct ct_label *left = ct_memory_alloc(from.count * sizeof(*left));
@@ -381,7 +371,7 @@ static uint32_t stripped(struct ct_profile *p, uint32_t set, struct ct_regex *on
 	for (uint32_t i = 0; i < from.count; i++) {
 		const struct ct_label *l = &p->labels[from.first + i];
 
-		if (!goes(p, l, only_rx, keep_rx))
+		if (is_kept(p, l->key, arg))
 			left[n++] = *l;
 	}
 	set = ct_model_label_set(p, left, n);
@@ -389,14 +379,32 @@ static uint32_t stripped(struct ct_profile *p, uint32_t set, struct ct_regex *on
 	return set;
 }
 
-void ct_model_strip_labels(struct ct_profile *p, struct ct_regex *only, struct ct_regex *keep)
+void ct_model_keep_labels(struct ct_profile *p,
+			  bool (*is_kept)(struct ct_profile *p, uint32_t key, void *arg), void *arg)
 {
 	size_t sets = p->label_set_count;
 	uint32_t *to = ct_memory_alloc(sets * sizeof(*to));
 
 	for (uint32_t i = 0; i < sets; i++)
-		to[i] = stripped(p, i, only, keep);
+		to[i] = kept_set(p, i, is_kept, arg);
 	for (size_t i = 0; i < p->sample_count; i++)
 		p->samples[i].label_set = to[p->samples[i].label_set];
 	free(to);
+}
+
+struct stripped {
+	struct ct_regex *only, *keep;
+};
+
+static bool stays(struct ct_profile *p, uint32_t key, void *arg)
+{
+	const struct stripped *s = arg;
+
+	return (s->keep && ct_regex_match_string(s->keep, p, key)) ||
+	       (s->only && !ct_regex_match_string(s->only, p, key));
+}
+
+void ct_model_strip_labels(struct ct_profile *p, struct ct_regex *only, struct ct_regex *keep)
+{
+	ct_model_keep_labels(p, stays, &(struct stripped){ only, keep });
 }

@@ -121,6 +121,7 @@ uint32_t ct_model_append_string(struct ct_profile *p, const char *text, size_t n
 uint32_t ct_model_label_set(struct ct_profile *p, const struct ct_label *labels, size_t count);
 /* Removes strings that nothing refers to; the indices of the others change. */
 void ct_model_drop_strings(struct ct_profile *p);
+
 /* TO gets every kind of information that FROM has, too. */
 static inline void ct_mapping_join_flags(struct ct_mapping *to, const struct ct_mapping *from)
 {
@@ -147,6 +148,7 @@ static inline int64_t *ct_values(const struct ct_profile *p, size_t sample)
 /* Returns the index of the sample type that is shown if no option names one: the profile's default
  * type, else the last. */
 size_t ct_model_default_type(const struct ct_profile *p);
+
 /* Returns the index of the sample type NAME; type_count: there is none. */
 size_t ct_model_type(const struct ct_profile *p, const char *name);
 
@@ -160,13 +162,16 @@ const struct ct_label *ct_model_label(const struct ct_profile *p, uint32_t set, 
  * are those of its end, and those of two windows don't add up. */
 bool ct_model_is_of_moment(const struct ct_profile *p, size_t index);
 
-/* Takes labels off samples. */
+/* Leaves samples the labels for whose key IS_KEPT says so. Samples that now have equal stacks and
+ * labels stay apart: ct_combine joins them. */
+void ct_model_keep_labels(struct ct_profile *p,
+			  bool (*is_kept)(struct ct_profile *p, uint32_t key, void *arg),
+			  void *arg);
 
 struct ct_regex;
 
 /* Removes the labels of P whose key matches ONLY and does not match KEEP; NULL: all match ONLY, no
- * one matches KEEP. Samples that now have equal stacks and labels stay apart: ct_combine joins
- * them. */
+ * one matches KEEP. */
 void ct_model_strip_labels(struct ct_profile *p, struct ct_regex *only, struct ct_regex *keep);
 
 /* combine.c

@@ -39,18 +39,10 @@ static const struct unit times[] = {
 	{ "hrs", 3600e9, { "hour", "hr" } },	{ NULL, 0, { NULL } },
 };
 
-static const struct unit gcus[] = {
-	{ "n*GCU", 1e-9, { "nanogcu" } },  { "u*GCU", 1e-6, { "microgcu" } },
-	{ "m*GCU", 1e-3, { "milligcu" } }, { "GCU", 1, { "gcu" } },
-	{ "k*GCU", 1e3, { "kilogcu" } },   { "M*GCU", 1e6, { "megagcu" } },
-	{ "G*GCU", 1e9, { "gigagcu" } },   { "T*GCU", 1e12, { "teragcu" } },
-	{ "P*GCU", 1e15, { "petagcu" } },  { NULL, 0, { NULL } },
-};
-
 static const struct scale scales[] = {
 	{ bytes, { "B", 1, { NULL } } },
 	{ times, { "s", 1e9, { NULL } } },
-	{ gcus, { "GCU", 1, { NULL } } },
+
 };
 
 #define SCALES (sizeof(scales) / sizeof(*scales))

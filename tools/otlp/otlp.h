@@ -31,7 +31,6 @@ struct ct_otlp {
 	/* Attributes of the process: service.name, process.pid, host.name ... Keys are unique. */
 	const struct ct_otlp_attribute *resource;
 	size_t resource_count;
-	uint64_t types; /* bit I: sample type I is written; 0: all are */
 };
 
 /* Writes a ProfilesData message, which is also an ExportProfilesServiceRequest, uncompressed.
@@ -51,7 +50,7 @@ size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to
 enum { OTLP_DATA_RESOURCES = 1, OTLP_DATA_DICTIONARY = 2 };
 enum { OTLP_RESOURCE = 1, OTLP_RESOURCE_SCOPES = 2 };
 enum { OTLP_SCOPE = 1, OTLP_SCOPE_PROFILES = 2 };
-enum { OTLP_PROFILE_TYPE = 1, OTLP_PROFILE_SAMPLES = 2 };
+enum { OTLP_PROFILE_SAMPLES = 2 };
 enum {
 	OTLP_MAPPINGS = 1,
 	OTLP_LOCATIONS = 2,

@@ -26,20 +26,15 @@ struct encoder {
 	size_t profile_attribute_count, profile_attribute_room;
 };
 
-static bool is_asked(const struct encoder *e, size_t type)
-{
-	return !e->what->types || e->what->types >> type & 1;
-}
-
 /* The default type comes first, because readers show the first Profile. */
 static void choose_types(struct encoder *e)
 {
 	size_t first = ct_model_default_type(e->p);
 
-	if (e->p->type_count && is_asked(e, first))
+	if (e->p->type_count)
 		e->order[e->count++] = first;
 	for (size_t i = 0; i < e->p->type_count && i < 64; i++)
-		if (i != first && is_asked(e, i))
+		if (i != first)
 			e->order[e->count++] = i;
 }
 
@@ -247,8 +242,7 @@ static void write_scope(const struct encoder *e, struct ct_otlp_out *o)
 	fill_text(&pairs[1], &values[1], OTLP_DEFAULT_TYPE, ct_text(e->p, e->p->default_type));
 	m.name = (char *)"libcprof";
 	m.version = (char *)PACKAGE_VERSION;
-	/* An order of some of the types would mean nothing. */
-	m.n_attributes = e->count < e->p->type_count ? 0 : e->p->default_type ? 2 : 1;
+	m.n_attributes = e->p->default_type ? 2 : 1;
 	m.attributes = pointers;
 	ct_otlp_encode_message(o, OTLP_SCOPE, &m.base);
 }

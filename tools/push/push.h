@@ -211,9 +211,6 @@ struct ct_push_series_how {
 	bool all_frames;  /* receivers get the frames that drop_frames names, too */
 };
 
-/* Removes the labels of P's samples that are not pushed. */
-void ct_push_series_choose_labels(struct ct_profile *p, const struct ct_push_series_how *how);
-
 /* Makes the items of P, a profile of mode MODE (for a profile that isn't known otherwise), and
  * returns how many; 0: nothing is in it. P must be symbolized. LABELS are those of the process. P's
  * values may change. */

@@ -52,47 +52,23 @@ static void choose_types(struct ct_profile *p, const size_t at[TYPES])
 	p->type_count = TYPES;
 }
 
-static bool is_kept(const char *key, const char *globs)
+/* ARG: globs, separated by commas; NULL: no label stays. */
+static bool is_kept(struct ct_profile *p, uint32_t key, void *arg)
 {
-	char *all = ct_memory_strdup(globs), *rest = all, *glob;
+	char *all = ct_memory_strdup(arg ? arg : ""), *rest = all, *glob;
 	bool kept = false;
 
 	while (!kept && (glob = strtok_r(rest, ",", &rest)))
-		kept = !fnmatch(glob, key, 0);
+		kept = !fnmatch(glob, ct_text(p, key), 0);
 	free(all);
 	return kept;
 }
 
-static uint32_t kept_set(struct ct_profile *p, uint32_t set, const char *globs)
+/* Removes the labels of P's samples that are not pushed. */
+static void choose_labels(struct ct_profile *p, const struct ct_push_series_how *how)
 {
-	struct ct_label_set from = p->label_sets[set];
-	struct ct_label *left = ct_memory_alloc(from.count * sizeof(*left));
-	size_t n = 0;
-
-	for (uint32_t i = 0; globs && i < from.count; i++) {
-		const struct ct_label *l = &p->labels[from.first + i];
-
-		if (is_kept(ct_text(p, l->key), globs))
-			left[n++] = *l;
-	}
-	set = ct_model_label_set(p, left, n);
-	free(left);
-	return set;
-}
-
-void ct_push_series_choose_labels(struct ct_profile *p, const struct ct_push_series_how *how)
-{
-	size_t sets = p->label_set_count;
-	uint32_t *to;
-
-	if (!how->keys && how->target->kind == CT_PUSH_DIRECTORY)
-		return;
-	to = ct_memory_alloc((sets + 1) * sizeof(*to));
-	for (uint32_t i = 0; i < sets; i++)
-		to[i] = kept_set(p, i, how->keys);
-	for (size_t i = 0; i < p->sample_count; i++)
-		p->samples[i].label_set = to[p->samples[i].label_set];
-	free(to);
+	if (how->keys || how->target->kind != CT_PUSH_DIRECTORY)
+		ct_model_keep_labels(p, is_kept, (char *)how->keys);
 }
 
 static void rename_types(struct ct_profile *p, const struct series *s, enum ct_push_kind kind)
@@ -129,7 +105,7 @@ static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s
 	if (!copy)
 		return NULL;
 	choose_types(copy, at);
-	ct_push_series_choose_labels(copy, how);
+	choose_labels(copy, how);
 	choose_frames(copy, how->all_frames);
 	ct_cut_middle(copy, how->target->depth_max);
 	rename_types(copy, s, how->target->kind);
@@ -148,7 +124,7 @@ static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s
 static size_t push_whole(struct ct_profile *p, const char *mode, const char *labels,
 			 const struct ct_push_series_how *how, struct ct_push_item **items)
 {
-	ct_push_series_choose_labels(p, how);
+	choose_labels(p, how);
 	if (!p->sample_count)
 		return 0;
 	*items =

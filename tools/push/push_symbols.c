@@ -40,7 +40,7 @@ static void begin_book(struct ct_push_symbols *s)
 static void end_book(struct ct_push_symbols *s)
 {
 	ct_table_release(&s->places);
-	free(s->functions.table);
+	ct_table_release(&s->functions.table);
 	ct_model_free(s->book);
 }
 
@@ -171,7 +171,7 @@ static struct ct_profile *questions(struct work *w)
 
 		add_location(&functions, &copy, w->p, l);
 	}
-	free(functions.table);
+	ct_table_release(&functions.table);
 	return q;
 }
 

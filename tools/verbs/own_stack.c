@@ -104,25 +104,6 @@ char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i)
 	return text;
 }
 
-size_t ct_own_stack_called(struct ct_own *o, const struct ct_profile *p, size_t i,
-			   const char **names, size_t most)
-{
-	const struct ct_sample *s = &p->samples[i];
-	size_t n = 0;
-
-	for (uint32_t k = 0; k < s->depth; k++) {
-		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
-		int own = ct_own_line(o, l);
-		uint32_t lines = own >= 0 ? (uint32_t)own : l->line_count;
-
-		for (uint32_t line = 0; line < lines && n < most; line++)
-			names[n++] = name_of(p, l, line);
-		if (own >= 0 || n == most)
-			break;
-	}
-	return n;
-}
-
 static bool is_called(const void *context, uint32_t index, const void *name)
 {
 	return !strcmp(((const struct ct_sums *)context)->list[index].name, name);

@@ -9,55 +9,27 @@
 
 #define NAME_MAX_BYTES (16 << 10)
 
-static uint64_t hash_of(const struct ct_function *f)
+static bool is_equal(const void *profile, uint32_t index, const void *key)
 {
-	uint64_t h = f->name;
+	const struct ct_function *a = &((const struct ct_profile *)profile)->functions[index];
+	const struct ct_function *b = key;
 
-	h = (h ^ f->system_name) * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ f->filename ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-	h = (h ^ (uint64_t)f->start_line ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 32;
-}
-
-static bool equal(const struct ct_function *a, const struct ct_function *b)
-{
 	return a->name == b->name && a->system_name == b->system_name &&
 	       a->filename == b->filename && a->start_line == b->start_line;
 }
 
-static uint32_t *slot_of(const struct ct_functions *t, const struct ct_function *f)
-{
-	size_t i = hash_of(f) & (t->room - 1);
-
-	while (t->table[i] && !equal(&t->p->functions[t->table[i] - 1], f))
-		i = (i + 1) & (t->room - 1);
-	return &t->table[i];
-}
-
-static void grow_functions(struct ct_functions *t)
-{
-	struct ct_functions old = *t;
-
-	t->room = old.room ? old.room * 2 : 1024;
-	t->table = ct_memory_alloc(t->room * sizeof(*t->table));
-	for (size_t i = 0; i < old.room; i++)
-		if (old.table[i])
-			*slot_of(t, &t->p->functions[old.table[i] - 1]) = old.table[i];
-	free(old.table);
-}
-
 uint32_t ct_symbolize_functions_add(struct ct_functions *t, const struct ct_function *f)
 {
-	uint32_t *slot;
+	uint64_t hash = ct_hash(ct_hash(f->name, f->system_name), f->filename);
+	uint32_t index;
 
-	if (t->used * 2 >= t->room)
-		grow_functions(t);
-	slot = slot_of(t, f);
-	if (!*slot) {
-		*slot = ct_model_add_function(t->p, f) + 1;
-		t->used++;
+	hash = ct_hash(hash, (uint64_t)f->start_line);
+	index = ct_table_find(&t->table, hash, is_equal, t->p, f);
+	if (index == UINT32_MAX) {
+		index = ct_model_add_function(t->p, f);
+		ct_table_add(&t->table, hash, index);
 	}
-	return *slot - 1;
+	return index;
 }
 
 uint32_t ct_symbolize_functions_readable(struct ct_functions *t, const char *mangled)
@@ -121,6 +93,6 @@ void ct_symbolize_functions_finish(struct ct_functions *t)
 	}
 	p->function_count = count;
 	free(number);
-	free(t->table);
+	ct_table_release(&t->table);
 	*t = (struct ct_functions){ .p = p };
 }
