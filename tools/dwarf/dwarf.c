@@ -2,7 +2,8 @@
 /* Addresses to frames, unit by unit; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
-#include <errno.h>
+#include "core/core.h"
+
 #include <stdlib.h>
 
 struct ct_dwarf {
@@ -14,20 +15,17 @@ struct ct_dwarf {
 
 int ct_dwarf_open(struct ct_dwarf **to, int fd, const char *path, const char *const *roots)
 {
-	struct ct_dwarf *d = calloc(1, sizeof(*d));
+	struct ct_dwarf *d = ct_memory_alloc(sizeof(*d));
 	int err;
 
-	if (!d)
-		return -ENOMEM;
 	d->package.fd = -1;
-	d->path = strdup(path);
-	err = d->path ? ct_dwarf_file_load(&d->main, fd, false) : -ENOMEM;
-	if (!err)
-		ct_dwarf_file_supplement(&d->main, path, roots);
+	d->path = ct_memory_strdup(path);
+	err = ct_dwarf_file_load(&d->main, fd, false);
 	if (err) {
 		ct_dwarf_close(d);
 		return err;
 	}
+	ct_dwarf_file_supplement(&d->main, path, roots);
 	*to = d;
 	return 0;
 }
@@ -202,21 +200,6 @@ static int by_address(const void *x, const void *y)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-static size_t first_at(const struct ct_dwarf_query *q, size_t n, uint64_t address)
-{
-	size_t low = 0;
-
-	while (low < n) {
-		size_t middle = low + (n - low) / 2;
-
-		if (q[middle].address < address)
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return low;
-}
-
 /* Returns the number of queries without a unit that the root entry of U covers. */
 static size_t claimed(const struct ct_dw_unit *u, struct ct_dwarf_query *q, size_t n, char *taken,
 		      struct ct_dwarf_query **to)
@@ -230,7 +213,8 @@ static size_t claimed(const struct ct_dw_unit *u, struct ct_dwarf_query *q, size
 		return 0;
 	ct_dwarf_ranges_begin(&r, u, &e);
 	while (ct_dwarf_ranges_next(&r, &low, &high)) {
-		for (size_t i = first_at(q, n, low); i < n && q[i].address < high; i++) {
+		for (size_t i = ct_dw_first(q, n, sizeof(*q), low); i < n && q[i].address < high;
+		     i++) {
 			if (!taken[i])
 				to[count++] = &q[i];
 			taken[i] = 1;
@@ -322,7 +306,7 @@ static void read_named_units(struct batch *b, struct ct_dwarf_query *q, size_t n
 
 	dwarf_aranges_begin(&a, f);
 	while (dwarf_aranges_next(&a, &unit, &low, &high)) {
-		size_t i = first_at(q, n, low);
+		size_t i = ct_dw_first(q, n, sizeof(*q), low);
 
 		while (i < n && taken[i])
 			i++;
@@ -373,29 +357,25 @@ static void read_silent_units(struct batch *b, struct ct_dwarf_query *q, size_t 
 	}
 }
 
-int ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n)
+void ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n)
 {
 	struct batch b = { .d = d };
-	char *taken = calloc(n + 1, 1);
-	int err = -ENOMEM;
+	char *taken = ct_memory_alloc(n + 1);
 
 	qsort(q, n, sizeof(*q), by_address);
-	b.queries = calloc(n + 1, sizeof(*b.queries));
-	b.addresses = calloc(n + 1, sizeof(*b.addresses));
-	b.scopes = calloc(n + 1, sizeof(*b.scopes));
-	b.rows = calloc(n + 1, sizeof(*b.rows));
-	if (taken && b.queries && b.addresses && b.scopes && b.rows) {
-		read_named_units(&b, q, n, taken);
-		err = is_unanswered(q, n) ? ct_dwarf_unit_read(&d->main) : 0;
-		if (!err && is_unanswered(q, n)) {
-			read_units(&b, q, n, taken);
-			read_silent_units(&b, q, n);
-		}
+	b.queries = ct_memory_alloc((n + 1) * sizeof(*b.queries));
+	b.addresses = ct_memory_alloc((n + 1) * sizeof(*b.addresses));
+	b.scopes = ct_memory_alloc((n + 1) * sizeof(*b.scopes));
+	b.rows = ct_memory_alloc((n + 1) * sizeof(*b.rows));
+	read_named_units(&b, q, n, taken);
+	if (is_unanswered(q, n)) {
+		ct_dwarf_unit_read(&d->main);
+		read_units(&b, q, n, taken);
+		read_silent_units(&b, q, n);
 	}
 	free(taken);
 	free(b.queries);
 	free(b.addresses);
 	free(b.scopes);
 	free(b.rows);
-	return err;
 }

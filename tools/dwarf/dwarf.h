@@ -41,13 +41,13 @@ struct ct_dwarf_query {
  * the module that it belongs to; split units and their package are looked for beside it. ROOTS are
  * directories like /usr/lib/debug, ended by NULL, where a supplementary file (dwz) may be. Returns
  * 0; -ENOENT if the file has no DWARF; -EOPNOTSUPP if it is compressed and can't be unpacked;
- * -EINVAL if it is not an ELF file that this reader supports; -ENOMEM. */
+ * -EINVAL if it is not an ELF file that this reader supports. */
 int ct_dwarf_open(struct ct_dwarf **d, int fd, const char *path, const char *const *roots);
 void ct_dwarf_close(struct ct_dwarf *d);
 
 /* Answers the N queries, in any order; afterwards they are sorted by address. Malformed data gives
- * fewer results, never an error. -ENOMEM: some or all answers are empty. */
-int ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n);
+ * fewer results, never an error. */
+void ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n);
 
 /* dwarf_abbrev.c
  *
@@ -220,8 +220,8 @@ void ct_dwarf_ranges_begin(struct ct_dw_ranges *r, const struct ct_dw_unit *u,
  * last. */
 bool ct_dwarf_ranges_next(struct ct_dw_ranges *r, uint64_t *low, uint64_t *high);
 
-/* Reads the headers of all units, once. Returns 0 or -ENOMEM; a malformed tail is left out. */
-int ct_dwarf_unit_read(struct ct_dw_file *f);
+/* Reads the headers of all units, once. A malformed tail is left out. */
+void ct_dwarf_unit_read(struct ct_dw_file *f);
 /* Reads U's root entry into U, once. This is done only when the unit is needed, because each root
  * has a table of abbreviations of its own, and most units are never needed. */
 void ct_dwarf_unit_begin(struct ct_dw_unit *u);

@@ -161,20 +161,13 @@ const struct ct_dw_abbrevs *ct_dwarf_abbrev_of(const struct ct_dw_unit *u)
 
 const struct ct_dw_abbrev *ct_dwarf_abbrev_find(const struct ct_dw_abbrevs *t, uint64_t code)
 {
-	size_t low = 0, high = t->count;
+	size_t at;
 
 	/* Codes nearly always count up from 1. */
 	if (code - 1 < t->count && t->list[code - 1].code == code)
 		return &t->list[code - 1];
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->list[middle].code < code)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->count && t->list[low].code == code ? &t->list[low] : NULL;
+	at = ct_dw_first(t->list, t->count, sizeof(*t->list), code);
+	return at < t->count && t->list[at].code == code ? &t->list[at] : NULL;
 }
 
 static void step_over(struct ct_dw_cursor *c, const struct ct_dw_abbrevs *t, int32_t step)

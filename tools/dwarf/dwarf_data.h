@@ -38,6 +38,25 @@ enum ct_dw_section {
 	CT_DW_SECTIONS
 };
 
+/* Returns the index of the first of N items of SIZE bytes, which begin with a number by which they
+ * are sorted, whose number is not below NUMBER; N: there is none. */
+static inline size_t ct_dw_first(const void *items, size_t n, size_t size, uint64_t number)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+		uint64_t its;
+
+		memcpy(&its, (const char *)items + middle * size, sizeof(its));
+		if (its < number)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
 struct ct_dw_unit;
 struct ct_dw_abbrevs;
 struct ct_dw_lines;

@@ -219,56 +219,12 @@ void ct_dwarf_file_close(struct ct_dw_file *f)
 
 /* ---- supplementary files ---- */
 
-static struct ct_dw_bytes alt_link(Elf *elf)
+static bool take_supplement(struct ct_dw_file *f, const char *path, const struct ct_dwarf_id *id)
 {
-	Elf_Scn *scn = NULL;
-	size_t names_index;
+	struct ct_dw_file *alt = ct_memory_alloc(sizeof(*alt));
 
-	if (elf_getshdrstrndx(elf, &names_index))
-		return (struct ct_dw_bytes){ 0 };
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr h;
-		const char *name =
-			gelf_getshdr(scn, &h) ? elf_strptr(elf, names_index, h.sh_name) : NULL;
-		Elf_Data *data;
-
-		if (!name || strcmp(name, ".gnu_debugaltlink") || h.sh_type == SHT_NOBITS)
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (data && data->d_buf)
-			return (struct ct_dw_bytes){ data->d_buf, data->d_size };
-	}
-	return (struct ct_dw_bytes){ 0 };
-}
-
-/* Does the file have a note section with the build id ID? */
-static bool has_build_id(Elf *elf, struct ct_dw_bytes id)
-{
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr h;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_NOTE)
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (data && data->d_buf && data->d_size >= 16 + id.size &&
-		    !memcmp((char *)data->d_buf + 12, "GNU", 4) &&
-		    !memcmp((char *)data->d_buf + 16, id.data, id.size))
-			return true;
-	}
-	return false;
-}
-
-static bool take_supplement(struct ct_dw_file *f, const char *path, struct ct_dw_bytes id)
-{
-	struct ct_dw_file *alt = calloc(1, sizeof(*alt));
-
-	if (!alt)
-		return false;
 	if (!ct_dwarf_file_open(alt, path, false)) {
-		if (has_build_id(alt->elf, id)) {
+		if (ct_dwarf_elf_has_id(alt->elf, id)) {
 			f->alt = alt;
 			return true;
 		}
@@ -278,22 +234,11 @@ static bool take_supplement(struct ct_dw_file *f, const char *path, struct ct_dw
 	return false;
 }
 
-static char *text_of(const char *a, size_t n, const char *b, const char *c)
-{
-	char *s = malloc(n + strlen(b) + strlen(c) + 1);
-
-	if (s) {
-		memcpy(s, a, n);
-		strcpy(strcpy(s + n, b) + strlen(b), c);
-	}
-	return s;
-}
-
 static bool try_below(struct ct_dw_file *f, const char *a, size_t n, const char *b, const char *c,
-		      struct ct_dw_bytes id)
+		      const struct ct_dwarf_id *id)
 {
-	char *path = text_of(a, n, b, c);
-	bool done = path && take_supplement(f, path, id);
+	char *path = ct_memory_printf("%.*s%s%s", (int)n, a, b, c);
+	bool done = take_supplement(f, path, id);
 
 	free(path);
 	return done;
@@ -301,14 +246,14 @@ static bool try_below(struct ct_dw_file *f, const char *a, size_t n, const char 
 
 /* Tries ROOT/.build-id/ab/cdef.debug, and the link's own name below ROOT/.dwz. */
 static bool try_root(struct ct_dw_file *f, const char *root, const char *name,
-		     struct ct_dw_bytes id)
+		     const struct ct_dwarf_id *id)
 {
-	char hex[2 * 64 + 16] = "/.build-id/", *to = hex + strlen(hex);
+	char hex[2 * CT_DWARF_ID_MAX + 16] = "/.build-id/", *to = hex + strlen(hex);
 	const char *base = strrchr(name, '/');
 
-	for (size_t i = 0; i < id.size && i < 64; i++) {
-		*to++ = "0123456789abcdef"[id.data[i] >> 4];
-		*to++ = "0123456789abcdef"[id.data[i] & 15];
+	for (size_t i = 0; i < id->size; i++) {
+		*to++ = "0123456789abcdef"[id->bytes[i] >> 4];
+		*to++ = "0123456789abcdef"[id->bytes[i] & 15];
 		if (!i)
 			*to++ = '/';
 	}
@@ -319,20 +264,20 @@ static bool try_root(struct ct_dw_file *f, const char *root, const char *name,
 
 void ct_dwarf_file_supplement(struct ct_dw_file *f, const char *path, const char *const *roots)
 {
-	struct ct_dw_bytes link = alt_link(f->elf), id;
-	struct ct_dw_cursor c = ct_dw_cursor(link, 0, link.size);
-	const char *name = ct_dw_text(&c), *slash = strrchr(path, '/');
+	const Elf_Data *link = ct_dwarf_elf_section(f->elf, ".gnu_debugaltlink");
+	const char *name = link ? link->d_buf : NULL, *slash = strrchr(path, '/');
+	size_t n = link ? strnlen(name, link->d_size) + 1 : 0;
+	struct ct_dwarf_id id = { 0 };
 
-	if (!name)
+	if (!link || link->d_size < n + 8 || link->d_size - n > sizeof(id.bytes))
 		return;
-	id = (struct ct_dw_bytes){ c.p, (size_t)(c.end - c.p) };
-	if (id.size < 8 || id.size > 64)
+	id.size = link->d_size - n;
+	memcpy(id.bytes, name + n, id.size);
+	if (*name == '/' && take_supplement(f, name, &id))
 		return;
-	if (*name == '/' && take_supplement(f, name, id))
-		return;
-	if (*name != '/' && slash && try_below(f, path, (size_t)(slash - path) + 1, name, "", id))
+	if (*name != '/' && slash && try_below(f, path, (size_t)(slash - path) + 1, name, "", &id))
 		return;
 	for (; roots && *roots; roots++)
-		if (try_root(f, *roots, name, id))
+		if (try_root(f, *roots, name, &id))
 			return;
 }

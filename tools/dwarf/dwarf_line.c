@@ -2,6 +2,8 @@
 /* The header of a line table: directories and files; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
+#include "core/core.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 
@@ -181,12 +183,7 @@ static const char *join_path(struct ct_dw_texts *t, const char *a, const char *b
 		return ct_dwarf_texts_keep(t, b, lb);
 	while (la > 1 && a[la - 1] == '/')
 		la--;
-	text = malloc(la + lb + 2);
-	if (!text)
-		return NULL;
-	memcpy(text, a, la);
-	text[la] = '/';
-	memcpy(text + la + 1, b, lb + 1);
+	text = ct_memory_printf("%.*s/%s", (int)la, a, b);
 	kept = ct_dwarf_texts_keep(t, text, la + 1 + lb);
 	free(text);
 	return kept;

@@ -4,6 +4,8 @@
  */
 #include "dwarf/dwarf.h"
 
+#include "core/core.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 
@@ -21,21 +23,6 @@ static bool is_parent(uint16_t tag)
 	}
 }
 
-static bool add_parent(struct ct_dw_parents *t, const struct ct_dw_parent *p)
-{
-	if (t->count == t->room) {
-		size_t room = t->room ? t->room * 2 : 64;
-		struct ct_dw_parent *more = realloc(t->list, room * sizeof(*more));
-
-		if (!more)
-			return false;
-		t->list = more;
-		t->room = room;
-	}
-	t->list[t->count++] = *p;
-	return true;
-}
-
 /* Ends the innermost parent if its children end at END; its own depth is DEPTH. */
 static uint32_t leave_parent(struct ct_dw_parents *t, uint32_t top, uint32_t depth, uint64_t end)
 {
@@ -45,8 +32,8 @@ static uint32_t leave_parent(struct ct_dw_parents *t, uint32_t top, uint32_t dep
 	return t->list[top].parent;
 }
 
-/* Returns false if there is no memory. Malformed entries end the table. */
-static bool read_entries(struct ct_dw_parents *t, const struct ct_dw_unit *u)
+/* Malformed entries end the table. */
+static void read_entries(struct ct_dw_parents *t, const struct ct_dw_unit *u)
 {
 	struct ct_dw_bytes info = u->file->section[CT_DW_INFO];
 	struct ct_dw_cursor c = ct_dw_cursor(info, u->root, u->end);
@@ -73,11 +60,9 @@ static bool read_entries(struct ct_dw_parents *t, const struct ct_dw_unit *u)
 		if (!is_parent(a->tag))
 			continue;
 		p.tag = a->tag;
-		if (!add_parent(t, &p))
-			return false;
+		*CT_PUSH(t->list, t->count, t->room) = p;
 		top = (uint32_t)(t->count - 1);
 	}
-	return true;
 }
 
 const struct ct_dw_parents *ct_dwarf_parents_of(const struct ct_dw_unit *u)
@@ -85,40 +70,25 @@ const struct ct_dw_parents *ct_dwarf_parents_of(const struct ct_dw_unit *u)
 	struct ct_dw_file *f = u->file;
 	/* U may have been read by itself. */
 	const struct ct_dw_unit *listed = ct_dwarf_unit_at(f, u->root);
-	struct ct_dw_parents *t;
 	size_t at;
 
 	if (!listed)
 		return NULL;
 	at = (size_t)(listed - f->units);
 	if (!f->parents)
-		f->parents = calloc(f->unit_count, sizeof(*f->parents));
-	if (!f->parents || f->parents[at])
-		return f->parents ? f->parents[at] : NULL;
-	t = calloc(1, sizeof(*t));
-	if (t && !read_entries(t, u)) {
-		free(t->list);
-		free(t);
-		t = NULL;
+		f->parents = ct_memory_alloc(f->unit_count * sizeof(*f->parents));
+	if (!f->parents[at]) {
+		f->parents[at] = ct_memory_alloc(sizeof(**f->parents));
+		read_entries(f->parents[at], u);
 	}
-	f->parents[at] = t;
-	return t;
+	return f->parents[at];
 }
 
 uint32_t ct_dwarf_parents_find(const struct ct_dw_parents *t, uint64_t offset)
 {
-	size_t low = 0, high = t->count;
-	uint32_t at;
+	size_t first = ct_dw_first(t->list, t->count, sizeof(*t->list), offset);
+	uint32_t at = first ? (uint32_t)(first - 1) : CT_DW_NO_PARENT;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->list[middle].entry < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	at = low ? (uint32_t)(low - 1) : CT_DW_NO_PARENT;
 	while (at != CT_DW_NO_PARENT && t->list[at].end <= offset)
 		at = t->list[at].parent;
 	return at;

@@ -31,26 +31,11 @@ static void reset(struct machine *m)
 	m->in_sequence = false;
 }
 
-static size_t first_at(const struct machine *m, uint64_t address)
-{
-	size_t low = 0, high = m->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->rows[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Handles a new row: the addresses between the last row and this one belong to the last row. */
 static void emit(struct machine *m)
 {
 	if (!m->in_sequence || m->address < m->last.address) {
-		m->next = first_at(m, m->address);
+		m->next = ct_dw_first(m->rows, m->count, sizeof(*m->rows), m->address);
 		m->live = m->address >= m->l->unit->file->text_low;
 	}
 	for (; m->in_sequence && m->next < m->count && m->rows[m->next].address < m->address;

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "core/core.h"
 #include "dwarf/dwarf.h"
 
 /* ---- the index of a package ---- */
@@ -115,15 +116,9 @@ static bool from_package(struct ct_dw_file *f, const struct ct_dw_file *package,
 
 static bool open_joined(struct ct_dw_file *f, const char *a, size_t n, const char *b)
 {
-	char *path = malloc(n + strlen(b) + 2);
-	int err = -1;
+	char *path = ct_memory_printf("%.*s/%s", (int)n, a, b);
+	int err = ct_dwarf_file_open(f, path, true);
 
-	if (path) {
-		memcpy(path, a, n);
-		path[n] = '/';
-		strcpy(path + n + 1, b);
-		err = ct_dwarf_file_open(f, path, true);
-	}
 	free(path);
 	return !err;
 }
@@ -148,8 +143,7 @@ static bool from_dwo(struct ct_dw_file *f, const struct ct_dw_unit *skeleton, co
 
 static struct ct_dw_unit *with_id(struct ct_dw_file *f, uint64_t id)
 {
-	if (ct_dwarf_unit_read(f))
-		return NULL;
+	ct_dwarf_unit_read(f);
 	for (size_t i = 0; i < f->unit_count; i++) {
 		ct_dwarf_unit_begin(&f->units[i]);
 		if (f->units[i].id == id)
@@ -161,11 +155,9 @@ static struct ct_dw_unit *with_id(struct ct_dw_file *f, uint64_t id)
 struct ct_dw_unit *ct_dwarf_split_open(struct ct_dw_unit *skeleton,
 				       const struct ct_dw_file *package, const char *path)
 {
-	struct ct_dw_file *f = calloc(1, sizeof(*f));
+	struct ct_dw_file *f = ct_memory_alloc(sizeof(*f));
 	struct ct_dw_unit *u;
 
-	if (!f)
-		return NULL;
 	if (!from_package(f, package, skeleton->id) && !from_dwo(f, skeleton, path)) {
 		free(f);
 		return NULL;

@@ -6,21 +6,6 @@
 
 #include "core/core.h"
 
-static size_t first_at(const struct ct_dwarf_symbol_query *q, size_t n, uint64_t address)
-{
-	size_t low = 0;
-
-	while (low < n) {
-		size_t middle = low + (n - low) / 2;
-
-		if (q[middle].address < address)
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return low;
-}
-
 /* Of two names for the same code, the one with fewer leading underscores is better, because a
  * programmer wrote it: "memcpy", not "__memcpy_alias". */
 static int underscores(const char *name)
@@ -94,7 +79,7 @@ static void take_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *h,
 			s = gelf_getsym(data, (int)i, &copy);
 		if (!s || !is_function(s) || !may_have(&pages, s))
 			continue;
-		for (size_t k = first_at(q, n, s->st_value);
+		for (size_t k = ct_dw_first(q, n, sizeof(*q), s->st_value);
 		     k < n && q[k].address - s->st_value < s->st_size; k++) {
 			const char *name = had[k] ? NULL : elf_strptr(elf, h->sh_link, s->st_name);
 

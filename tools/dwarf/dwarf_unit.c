@@ -2,8 +2,9 @@
 /* The units of a file; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
+#include "core/core.h"
+
 #include <dwarf.h>
-#include <errno.h>
 #include <stdlib.h>
 
 /* Reads the header at C; its sub-range BODY begins after the length. Returns false if the unit is
@@ -140,22 +141,6 @@ void ct_dwarf_unit_begin(struct ct_dw_unit *u)
 	take_root(u, &e);
 }
 
-static struct ct_dw_unit *add_unit(struct ct_dw_file *f, size_t *room)
-{
-	struct ct_dw_unit *more;
-
-	if (f->unit_count == *room) {
-		*room = *room ? *room * 2 : 16;
-		more = realloc(f->units, *room * sizeof(*more));
-		if (!more)
-			return NULL;
-		f->units = more;
-	}
-	/* NOLINTNEXTLINE: the array has room, which was just made */
-	memset(&f->units[f->unit_count], 0, sizeof(*f->units));
-	return &f->units[f->unit_count++];
-}
-
 /* Reads the header of the unit at C, and moves C to the next unit. */
 static bool read_unit(struct ct_dw_unit *u, struct ct_dw_file *f, struct ct_dw_cursor *c)
 {
@@ -172,26 +157,24 @@ static bool read_unit(struct ct_dw_unit *u, struct ct_dw_file *f, struct ct_dw_c
 	return true;
 }
 
-int ct_dwarf_unit_read(struct ct_dw_file *f)
+void ct_dwarf_unit_read(struct ct_dw_file *f)
 {
 	struct ct_dw_bytes b = f->section[CT_DW_INFO];
 	struct ct_dw_cursor c = ct_dw_cursor(b, 0, b.size);
 	size_t room = 0;
 
 	if (f->units)
-		return 0;
+		return;
 	while (c.p < c.end) {
-		struct ct_dw_unit *u = add_unit(f, &room);
+		struct ct_dw_unit *u = CT_PUSH(f->units, f->unit_count, room);
 
-		if (!u)
-			return -ENOMEM;
+		*u = (struct ct_dw_unit){ 0 };
 		if (read_unit(u, f, &c))
 			continue;
 		f->unit_count--;
 		if (c.bad)
 			break;
 	}
-	return 0;
 }
 
 bool ct_dwarf_unit_read_one(struct ct_dw_file *f, uint64_t offset, struct ct_dw_unit *u)
@@ -224,8 +207,10 @@ static struct ct_dw_unit *first_after(struct ct_dw_file *f, uint64_t offset)
 
 struct ct_dw_unit *ct_dwarf_unit_at(struct ct_dw_file *f, uint64_t offset)
 {
-	struct ct_dw_unit *u = ct_dwarf_unit_read(f) ? NULL : first_after(f, offset);
+	struct ct_dw_unit *u;
 
+	ct_dwarf_unit_read(f);
+	u = first_after(f, offset);
 	if (!u || offset < u->root)
 		return NULL;
 	ct_dwarf_unit_begin(u);

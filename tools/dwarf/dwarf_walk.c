@@ -18,21 +18,6 @@ struct walk {
 	struct ct_dw_scope *top; /* the innermost scope around the current entry */
 };
 
-static size_t first_at(const struct walk *w, uint64_t address)
-{
-	size_t low = 0, high = w->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->addresses[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool is_within(const struct ct_dw_scope *s, const struct ct_dw_scope *of)
 {
 	while (s && s != of)
@@ -66,7 +51,8 @@ static void claim_scope(struct walk *w, const struct ct_dw_scope *s, const struc
 
 	ct_dwarf_ranges_begin(&r, w->u, e);
 	while (ct_dwarf_ranges_next(&r, &low, &high)) {
-		for (size_t i = first_at(w, low); i < w->count && w->addresses[i] < high; i++) {
+		for (size_t i = ct_dw_first(w->addresses, w->count, sizeof(*w->addresses), low);
+		     i < w->count && w->addresses[i] < high; i++) {
 			if (!narrows(s, w->scopes[i]))
 				continue;
 			if (!kept && !(kept = keep_scope(w, s)))
