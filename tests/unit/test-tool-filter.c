@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tools/core/filter.c, combine.c, drop_frames.c, graph.c on a profile of a few stacks. */
+/* tools/core/filter.c, combine.c, drop_frames.c, graph.c on a profile of a few stacks; what is
+ * the same as in go tool pprof, tests/e2e/tool-numbers.sh proves. */
 #include "core/model.h"
 #include "core/report.h"
 #include "harness.h"
@@ -101,14 +102,6 @@ TEST(test_names_focus_and_ignore)
 	CHECK_EQ(left("ignore", "^alloc$"), 100);
 	CHECK_EQ(left("ignore", "main"), 0);
 	CHECK_EQ(left("focus", "(unclosed"), -1);
-}
-
-TEST(test_frames_hide_and_show)
-{
-	CHECK_EQ(left("hide", "main"), 147);
-	CHECK_EQ(left("hide", "main|read"), 47);
-	CHECK_EQ(left("show", "read"), 100);
-	CHECK_EQ(left("show_from", "parse"), 47);
 }
 
 TEST(test_labels_focus_and_ignore)
@@ -279,52 +272,6 @@ static struct ct_graph *graph(struct ct_profile *p, struct ct_graph_settings s, 
 
 	ct_graph_edges_add(g, done.edge_cutoff, false);
 	return g;
-}
-
-TEST(test_nodes_by_granularity)
-{
-	struct ct_profile *p = usual(0x4000);
-	struct ct_graph *g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ 0 });
-
-	CHECK_EQ(node(g, "main")->cum, 147);
-	CHECK_EQ(node(g, "alloc")->flat, 47);
-	CHECK_EQ(node(g, "parse(int)")->cum, 47);
-	CHECK_EQ(node(g, "parse(int)")->flat, 0);
-	ct_graph_free(g);
-	g = graph(p, (struct ct_graph_settings){ .granularity = CT_LINES }, (struct ct_trim){ 0 });
-	CHECK_EQ(node(g, "alloc /src/alloc.c:5")->flat, 40);
-	ct_graph_free(g);
-	g = graph(p, (struct ct_graph_settings){ .granularity = CT_FILES }, (struct ct_trim){ 0 });
-	CHECK_EQ(node(g, "/src/app.c")->cum, 147);
-	ct_graph_free(g);
-	g = graph(p, (struct ct_graph_settings){ .granularity = CT_ADDRESSES, .no_inlines = true },
-		  (struct ct_trim){ 0 });
-	CHECK_EQ(node(g, "0000000000004040 parse(int) /src/app.c:6")->flat, 40);
-	ct_graph_free(g);
-	ct_model_free(p);
-}
-
-TEST(test_calls_go_over_nodes_that_were_dropped)
-{
-	struct ct_profile *p = usual(0x4000);
-	struct ct_graph *g;
-	const struct ct_node *alloc;
-
-	/* The two biggest by own value: read_all and alloc. */
-	g = graph(p, (struct ct_graph_settings){ 0 }, (struct ct_trim){ .node_count = 2 });
-	CHECK_EQ(g->kept_count, 2);
-	CHECK_EQ(g->edge_count, 0);
-	ct_graph_free(g);
-	/* By value with callees: main and read_all; then parse and alloc with as much. */
-	g = graph(p, (struct ct_graph_settings){ 0 },
-		  (struct ct_trim){ .node_count = 3, .by_cum = true });
-	alloc = node(g, "alloc");
-	CHECK(alloc != NULL);
-	CHECK_EQ(alloc->in_count, 1);
-	CHECK(g->edges[g->in_edges[alloc->first_in]].residual);
-	CHECK_EQ(g->edges[g->in_edges[alloc->first_in]].weight, 47);
-	ct_graph_free(g);
-	ct_model_free(p);
 }
 
 /* read_all's two calls of alloc cancel out; its call of parse does not. */
