@@ -45,28 +45,23 @@ static struct ct_edge *find_or_add(struct builder *b, uint32_t from, uint32_t to
 
 struct walk {
 	uint32_t number, parent; /* number of the sample; the calling node + 1, 0 = none */
-	bool residual;
 	int64_t weight;
 };
 
 static void step_to(struct builder *b, struct walk *w, uint32_t node, bool inlined)
 {
-	if (!(b->roles[node] & KEPT)) {
-		w->residual = true;
+	if (!(b->roles[node] & KEPT))
 		return;
-	}
 	if (w->parent && w->parent - 1 != node && b->roles[node] & WANTED) {
 		struct ct_edge *e = find_or_add(b, w->parent - 1, node, inlined);
 
 		if (e->seen != w->number) { /* count once per sample */
 			e->seen = w->number;
 			e->weight = ct_add(e->weight, w->weight);
-			e->residual = e->residual || w->residual;
 			e->inlined = e->inlined && inlined;
 		}
 	}
 	w->parent = node + 1;
-	w->residual = false;
 }
 
 static void walk_sample(struct builder *b, const struct ct_sample *s, struct walk w)

@@ -63,8 +63,7 @@ struct ct_node {
 struct ct_edge {
 	uint32_t from, to; /* nodes */
 	uint32_t seen;
-	bool residual; /* it replaces a path over dropped nodes */
-	bool inlined;  /* all of these calls were inlined */
+	bool inlined; /* all of these calls were inlined */
 	int64_t weight;
 };
 
