@@ -304,8 +304,8 @@ bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint
  * begins with 0. Returns false without memory: nothing was added. */
 bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 		     const uint64_t values[CP_VALUES]);
-/* Adds all values since the last settle to A's rows. ADD: how; NULL = value by value. Returns how
- * much of values[1] is lost because no row could be made for it. */
+/* Adds all values since the last settle to A's rows. ADD adds to a row; NULL = each value is added.
+ * Returns how much of values[1] is lost because no row could be made for it. */
 uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *add);
 /* Returns the uncertainty of rows in VALUE: a row's variance is about this, times its value. 0 =
  * rows are exact. */

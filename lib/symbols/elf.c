@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reader of 64-bit ELF that trusts nothing it reads; see elf.h. */
+/* A reader of 64-bit ELF that trusts nothing it reads; see symbols.h. */
 #include "symbols/symbols.h"
 
 #include <errno.h>

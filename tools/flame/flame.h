@@ -246,8 +246,7 @@ void ct_flame_tabs_release(struct ct_flame *flame);
 
 /* flame_text.c
  *
- * Text of a profile inside a page or picture; see flame_text.c.
- */
+ * Text of a profile inside a page or picture. */
 
 /* Returns the number of bytes (1 or more) of the first letter of TEXT; LETTER is U+FFFD if it is
  * not UTF-8. */

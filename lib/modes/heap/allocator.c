@@ -124,8 +124,8 @@ struct cp_heap_hot cp_allocator_functions(void)
 	return f;
 }
 
-/* The functions in the table may be the allocator's or the page census's, which are put back. If
- * the census has replaced the lending ones meanwhile, they are gone already. */
+/* Puts back the allocator's functions, or the page census's, which may be in the table. If the
+ * census has replaced the lending ones meanwhile, they are gone already. */
 static void switch_lending(bool on)
 {
 	cp_allocator_resolve();

@@ -241,7 +241,7 @@ enum cp_wall_cause {
 	CP_WALL_CAUSE_OTHER,
 };
 
-/* Things that a thread waits for in a futex, by the function of libc that waits. */
+/* The kind of wait for a futex, by the function of libc that waits. */
 enum cp_wall_futex {
 	CP_WALL_FUTEX_OTHER, /* of the program's own locks, or an unknown function */
 	CP_WALL_FUTEX_MUTEX,

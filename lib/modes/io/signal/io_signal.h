@@ -175,11 +175,10 @@ static inline uint64_t cp_io_sample_weigh(uint64_t value, uint64_t weight)
  * Each thread has a block of its own, which it finds by the number of its record. So a count is one
  * instruction without the lock prefix, atomic against the thread's own handlers. A block stays with
  * the number: later threads with the same number add to the same block. The collector keeps in the
- * block what it has told of it (io_rows.c), so each thread's part is known. Threads without a
- * record share one block, and count atomically.
+ * block the counts that it has reported (io_rows.c), so each thread's part is known. Threads
+ * without a record share one block, and count atomically.
  *
- * Blocks are mapped and never given back while the mode may be on. Any thread may read them.
- */
+ * Blocks are mapped and never given back while the mode may be on. Any thread may read them. */
 
 /* Log-linear buckets: 16 per power of two, so each value is within 3.2 % of its bucket's middle. */
 #define CP_IO_BUCKET_BITS 4
