@@ -12,6 +12,12 @@
 static struct bytes b;
 static struct ct_fault fault;
 
+static void build_usual(void)
+{
+	b.n = 0;
+	put_usual(&b);
+}
+
 static int read_bytes(struct ct_profile **p, const void *data, size_t n)
 {
 	struct ct_input *in = ct_input_memory(data, n);
@@ -75,19 +81,23 @@ static void check_usual(const struct ct_profile *p)
 	CHECK_EQ(p->time_nanos, 1700000000);
 }
 
+static void check_built_usual(void)
+{
+	struct ct_profile *p = read_built();
+
+	check_usual(p);
+	ct_model_free(p);
+}
+
 TEST(test_plain_and_gzip_are_the_same)
 {
 	uint8_t packed[4096];
 	struct ct_profile *p = NULL;
 	size_t n;
 
-	b.n = 0;
-	put_usual(&b);
-	p = read_built();
-	check_usual(p);
-	ct_model_free(p);
+	build_usual();
+	check_built_usual();
 	n = compress_to(packed, sizeof(packed), b.data, b.n);
-	p = NULL;
 	CHECK_EQ(read_bytes(&p, packed, n), 0);
 	check_usual(p);
 	ct_model_free(p);
@@ -99,8 +109,7 @@ TEST(test_gzip_members_are_one_stream)
 	struct ct_profile *p = NULL;
 	size_t n;
 
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	n = compress_to(packed, sizeof(packed), b.data, 50);
 	n += compress_to(packed + n, sizeof(packed) - n, b.data + 50, b.n - 50);
 	CHECK_EQ(read_bytes(&p, packed, n), 0);
@@ -113,8 +122,7 @@ TEST(test_every_truncation_and_flip_of_gzip_is_survived)
 	uint8_t packed[4096];
 	size_t n, refused = 0;
 
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	n = compress_to(packed, sizeof(packed), b.data, b.n);
 	for (size_t i = 0; i < n; i++) {
 		struct ct_profile *p = NULL;
@@ -131,8 +139,7 @@ TEST(test_every_truncation_and_flip_of_gzip_is_survived)
 
 TEST(test_every_truncation_and_flip_is_survived)
 {
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	for (size_t i = 0; i < b.n; i++) {
 		struct ct_profile *p = NULL;
 
@@ -149,8 +156,6 @@ TEST(test_every_truncation_and_flip_is_survived)
 
 TEST(test_fields_in_any_order)
 {
-	struct ct_profile *p;
-
 	b.n = 0;
 	put_sample(&b, 1, 2, 30, T_THREAD, T_ONE);
 	put_location(&b, 2, 1, 0x1200, 2, 22);
@@ -162,9 +167,7 @@ TEST(test_fields_in_any_order)
 	PUT_FIELDS(&b, 5, 1, T_LEAF, T_LEAF, T_FILE, 10);
 	put_number(&b, 9, 1700000000);
 	PUT_FIELDS(&b, 1, T_CPU, T_NS);
-	p = read_built();
-	check_usual(p);
-	ct_model_free(p);
+	check_built_usual();
 }
 
 TEST(test_ids_may_be_any_numbers)
@@ -189,29 +192,23 @@ TEST(test_ids_may_be_any_numbers)
 
 TEST(test_wrong_references_are_refused)
 {
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_sample(&b, 3, 0, 1, 0, 0);
 	check_refused("a location that is not there");
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_location(&b, 3, 1, 0x1300, 9, 1);
 	check_refused("a function that is not there");
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_location(&b, 2, 1, 0x1300, 1, 1);
 	check_refused("the same id");
 	CHECK(fault.offset > 0);
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_location(&b, 0, 1, 0x1300, 1, 1);
 	check_refused("the id 0");
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	PUT_FIELDS(&b, 5, 3, T_END);
 	check_refused("a string index is out of range");
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	PUT_FIELDS(&b, 5, 3, UINT64_MAX);
 	check_refused("a string index is out of range");
 }
@@ -220,8 +217,7 @@ TEST(test_a_mapping_that_is_not_there_is_none)
 {
 	struct ct_profile *p;
 
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_location(&b, 3, 77, 0x1300, 1, 1);
 	p = read_built();
 	CHECK_EQ(p->locations[2].mapping, CT_NONE);
@@ -230,8 +226,7 @@ TEST(test_a_mapping_that_is_not_there_is_none)
 
 TEST(test_values_match_types)
 {
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	PUT_FIELDS(&b, 1, T_CPU, T_NS);
 	check_refused("more sample types than values");
 	b.n = 0;
@@ -271,8 +266,7 @@ TEST(test_bad_wire_data_is_refused)
 	for (unsigned i = 0; i < 11; i++)
 		put_byte(&b, 0x80);
 	check_refused("more than ten bytes");
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_bytes(&b, 2, "\x0a\x7f", 2);
 	check_refused("a sample is malformed");
 	CHECK(fault.offset > 100);
@@ -280,8 +274,6 @@ TEST(test_bad_wire_data_is_refused)
 
 TEST(test_unknown_fields_are_skipped)
 {
-	struct ct_profile *p;
-
 	b.n = 0;
 	put_number(&b, 900, 5);
 	put_bytes(&b, 901, "abc", 3);
@@ -292,17 +284,14 @@ TEST(test_unknown_fields_are_skipped)
 	for (unsigned i = 0; i < 4; i++)
 		put_byte(&b, i);
 	put_usual(&b);
-	p = read_built();
-	check_usual(p);
-	ct_model_free(p);
+	check_built_usual();
 }
 
 TEST(test_text_is_kept_within_bounds)
 {
 	struct ct_profile *p;
 
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_bytes(&b, 6, "a\0b", 3);
 	put_number(&b, 13, T_END);
 	put_bytes(&b, 13, "\x09\x03", 2);
@@ -335,8 +324,7 @@ TEST(test_what_is_written_is_read_again)
 	size_t size = 0;
 	FILE *to;
 
-	b.n = 0;
-	put_usual(&b);
+	build_usual();
 	put_number(&b, 13, T_MAIN);
 	p = read_built();
 	to = open_memstream(&file, &size);
