@@ -2,6 +2,8 @@
 /* Abbreviation tables; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
+#include "core/core.h"
+
 #include <dwarf.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,24 +12,6 @@
  */
 #define ABBREVS_MAX (1u << 20)
 #define SPECS_MAX (1u << 22)
-
-/* Makes room for one more element in the array *P of *ROOM elements. */
-static bool grow_table(void *p, size_t count, size_t *room, size_t size, size_t max)
-{
-	size_t more = *room ? *room * 2 : 64;
-	void *fresh;
-
-	if (count < *room)
-		return true;
-	if (count >= max)
-		return false;
-	fresh = realloc(*(void **)p, more * size);
-	if (!fresh)
-		return false;
-	*(void **)p = fresh;
-	*room = more;
-	return true;
-}
 
 /* Adds a value of SIZE to the plan. Successive values of fixed size become one step. */
 static bool plan_value(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, int size)
@@ -40,9 +24,9 @@ static bool plan_value(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, int size
 		*last += size;
 		return true;
 	}
-	if (!grow_table(&t->steps, t->step_count, &t->step_room, sizeof(*t->steps), SPECS_MAX))
+	if (t->step_count == SPECS_MAX)
 		return false;
-	t->steps[t->step_count++] = size;
+	*CT_PUSH(t->steps, t->step_count, t->step_room) = size;
 	a->step_count++;
 	return true;
 }
@@ -62,9 +46,9 @@ static bool read_spec(struct ct_dw_abbrevs *t, struct ct_dw_abbrev *a, struct ct
 	s.form = (uint16_t)form;
 	if (form == DW_FORM_implicit_const)
 		s.implicit = ct_dw_sleb(c);
-	if (!grow_table(&t->specs, t->spec_count, &t->spec_room, sizeof(*t->specs), SPECS_MAX))
+	if (t->spec_count == SPECS_MAX)
 		return false;
-	t->specs[t->spec_count++] = s;
+	*CT_PUSH(t->specs, t->spec_count, t->spec_room) = s;
 	a->spec_count++;
 	return plan_value(t, a,
 			  ct_dwarf_form_size(s.form, t->version, t->address_size, t->offset_size));
@@ -102,9 +86,9 @@ static bool read_abbrev(struct ct_dw_abbrevs *t, uint64_t code, struct ct_dw_cur
 	a.fixed = !a.step_count				       ? 0
 		  : a.step_count == 1 && t->steps[a.steps] > 0 ? t->steps[a.steps]
 							       : -1;
-	if (!grow_table(&t->list, t->count, &t->list_room, sizeof(*t->list), ABBREVS_MAX))
+	if (t->count == ABBREVS_MAX)
 		return false;
-	t->list[t->count++] = a;
+	*CT_PUSH(t->list, t->count, t->list_room) = a;
 	return true;
 }
 
@@ -119,12 +103,10 @@ static struct ct_dw_abbrevs *read_table(const struct ct_dw_unit *u)
 {
 	struct ct_dw_bytes b = u->file->section[CT_DW_ABBREV];
 	struct ct_dw_cursor c = ct_dw_cursor(b, u->abbrev_offset, b.size);
-	struct ct_dw_abbrevs *t = calloc(1, sizeof(*t));
+	struct ct_dw_abbrevs *t = ct_memory_alloc(sizeof(*t));
 	bool sorted = true;
 	uint64_t code;
 
-	if (!t)
-		return NULL;
 	t->offset = u->abbrev_offset;
 	t->version = u->version;
 	t->address_size = u->address_size;

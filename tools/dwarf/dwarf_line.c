@@ -9,35 +9,20 @@
 
 #define FILES_MAX (1u << 20)
 
-static bool room_for(void *p, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 32;
-	void *fresh;
-
-	if (count < *room)
-		return true;
-	fresh = count < FILES_MAX ? realloc(*(void **)p, more * size) : NULL;
-	if (!fresh)
-		return false;
-	*(void **)p = fresh;
-	*room = more;
-	return true;
-}
-
 static bool add_directory(struct ct_dw_lines *l, const char *name)
 {
-	if (!room_for(&l->directories, l->directory_count, &l->directory_room,
-		      sizeof(*l->directories)))
+	if (l->directory_count == FILES_MAX)
 		return false;
-	l->directories[l->directory_count++] = name;
+	*CT_PUSH(l->directories, l->directory_count, l->directory_room) = name;
 	return true;
 }
 
 static bool add_file(struct ct_dw_lines *l, const char *name, uint64_t directory)
 {
-	if (!room_for(&l->files, l->file_count, &l->file_room, sizeof(*l->files)))
+	if (l->file_count == FILES_MAX)
 		return false;
-	l->files[l->file_count++] = (struct ct_dw_line_file){ name, directory, NULL };
+	*CT_PUSH(l->files, l->file_count, l->file_room) =
+		(struct ct_dw_line_file){ name, directory, NULL };
 	return true;
 }
 
@@ -145,10 +130,8 @@ static struct ct_dw_lines *read_lines(const struct ct_dw_unit *u)
 {
 	struct ct_dw_bytes b = u->file->section[CT_DW_LINE];
 	struct ct_dw_cursor c = ct_dw_cursor(b, u->lines, b.size), body;
-	struct ct_dw_lines *l = calloc(1, sizeof(*l));
+	struct ct_dw_lines *l = ct_memory_alloc(sizeof(*l));
 
-	if (!l)
-		return NULL;
 	l->unit = u;
 	body = ct_dw_sub(&c, &l->offset_size);
 	if (!body.bad && read_header(l, &body))

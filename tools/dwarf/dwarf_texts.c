@@ -2,6 +2,8 @@
 /* Memory that is given back all at once; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
+#include "core/core.h"
+
 #include <stdalign.h>
 #include <stdlib.h>
 
@@ -21,9 +23,7 @@ void *ct_dwarf_texts_room(struct ct_dw_texts *t, size_t n)
 	n = (n + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	if (!p || n > p->size - p->used) {
 		size = n > PIECE_SIZE ? n : PIECE_SIZE;
-		p = calloc(1, sizeof(*p) + size);
-		if (!p)
-			return NULL;
+		p = ct_memory_alloc(sizeof(*p) + size);
 		p->size = size;
 		p->next = t->pieces;
 		t->pieces = p;
@@ -51,23 +51,20 @@ static const char **text_slot(const char **table, size_t room, const char *s, si
 	return &table[i];
 }
 
-static bool grow_texts(struct ct_dw_texts *t)
+static void grow_texts(struct ct_dw_texts *t)
 {
 	size_t room = t->room ? t->room * 2 : 256;
 	const char **table;
 
 	if (t->count * 2 < t->room)
-		return true;
-	table = calloc(room, sizeof(*table));
-	if (!table)
-		return false;
+		return;
+	table = ct_memory_alloc(room * sizeof(*table));
 	for (size_t i = 0; i < t->room; i++)
 		if (t->table[i])
 			*text_slot(table, room, t->table[i], strlen(t->table[i])) = t->table[i];
 	free(t->table);
 	t->table = table;
 	t->room = room;
-	return true;
 }
 
 const char *ct_dwarf_texts_keep(struct ct_dw_texts *t, const char *s, size_t n)
@@ -75,14 +72,11 @@ const char *ct_dwarf_texts_keep(struct ct_dw_texts *t, const char *s, size_t n)
 	const char **at;
 	char *copy;
 
-	if (!grow_texts(t))
-		return NULL;
+	grow_texts(t);
 	at = text_slot(t->table, t->room, s, n);
 	if (*at)
 		return *at;
 	copy = ct_dwarf_texts_room(t, n + 1);
-	if (!copy)
-		return NULL;
 	memcpy(copy, s, n);
 	*at = copy;
 	t->count++;
