@@ -23,8 +23,7 @@ end_record() { # name
 	check_status "$1" 0
 }
 
-host off CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "off: no control socket"
+listed_host off - CPROF_CONTROL=on
 tell burn 0.1
 record off-seen -cpu=1000 -heap=1 -lock -o off-window.pb
 lists $pid cpu,heap,lock || fail "off: $("$cprof" ps)"
@@ -48,8 +47,7 @@ grep -q "cprof: cpu profile: $work/off-window.cpu.pb" off-seen.err || fail "off 
 ls "$builddir"/control-host.* /dev/null.* 2>/dev/null && fail "off: the process has written a file"
 end_host
 
-host on CPUPROFILE="$work/on.pb" CPUPROFILE_FREQUENCY=1000 HEAPPROFILE="$work/on-heap.pb" CPROF_HEAP_INTERVAL=1
-wait_for 60 lists $pid cpu,heap || fail "on: no control socket"
+listed_host on cpu,heap CPUPROFILE="$work/on.pb" CPUPROFILE_FREQUENCY=1000 HEAPPROFILE="$work/on-heap.pb" CPROF_HEAP_INTERVAL=1
 tell burn 0.4
 # Of the heap the first screen tells what was allocated in the window, and not what is in use.
 tell allocate 20000
@@ -77,8 +75,7 @@ check_stack on.pb 'burn;end_work'
 check_stack on.pb 'burn;(obey;)?main'
 
 # It can't be killed so that a mode stays on for ever; a process that ends meanwhile.
-host ending CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "ending: no control socket"
+listed_host ending - CPROF_CONTROL=on
 record ending-seen
 end_host
 status=0

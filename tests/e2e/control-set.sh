@@ -87,8 +87,7 @@ between "CPU ms" $(($(sum cpu.pb 2) / 1000000)) $((10#$used - periods - 60)) $((
 # 20 MB. Half of it by samples of 64K each: a standard deviation of 0.8 MB.
 between "allocated bytes" "$(sum heap.pb 2)" 15000000 26000000
 # A mode of cprof start, and one of the API; a mode that is off.
-host late CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "late: no control socket"
+listed_host late - CPROF_CONTROL=on
 cprof off set -cpu=1000 $pid
 refused off 'cpu: it is not on'
 cprof begin start -cpu -o "$work/late.pb" $pid
@@ -106,8 +105,7 @@ tell stop
 check_comment api.pb 'CPUPROFILE_FREQUENCY=500, before: 99$'
 end_host
 # Every allocation: no budget. And an event's period: the sum of the faults stays right.
-host exact HEAPPROFILE="$work/exact.pb" CPROF_HEAP_INTERVAL=1 EVENTPROFILE="$work/event.pb" CPROF_EVENT=minor-faults:u CPROF_EVENT_PERIOD=1
-wait_for 60 lists $pid heap,event || fail "exact: no control socket"
+listed_host exact heap,event HEAPPROFILE="$work/exact.pb" CPROF_HEAP_INTERVAL=1 EVENTPROFILE="$work/event.pb" CPROF_EVENT=minor-faults:u CPROF_EVENT_PERIOD=1
 cprof exact-budget set -heap-budget=10 $pid
 refused exact-budget 'every allocation is recorded'
 tell allocate 10000

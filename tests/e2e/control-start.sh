@@ -60,8 +60,7 @@ check_stack end.pb 'burn;.*main'
 [ ! -s "$work/late.err" ] || fail "late says: $(cat "$work/late.err")"
 
 # Beside a mode of the environment, whose settings stay.
-host beside CPUPROFILE="$work/beside.pb" CPUPROFILE_FREQUENCY=1000
-wait_for 60 lists $pid cpu || fail "beside: no control socket"
+listed_host beside cpu CPUPROFILE="$work/beside.pb" CPUPROFILE_FREQUENCY=1000
 cprof heap start -heap=1 -heap-views=resident -o beside-heap.pb $pid
 check_status heap 0
 tell burn 0.2
@@ -100,8 +99,7 @@ cprof word start hello
 refused word '"hello" is no process id'
 cprof rate start -cpu=0 $$
 refused rate '-cpu=0 is not 1 to 10000'
-host event CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "event: no control socket"
+listed_host event - CPROF_CONTROL=on
 for verb in start record; do
 	cprof $verb-event $verb -event=foo $pid
 	refused $verb-event '-event=foo is no event; accepted is page-faults, minor-faults'

@@ -5,8 +5,7 @@
 . "$srcdir/tests/lib/control.sh"
 cd "$work"
 
-host now CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "no control socket"
+listed_host now - CPROF_CONTROL=on
 for _ in 1 2 3; do tell thread; done
 for _ in 1 2; do tell sleeper; done
 tell stuck 4

@@ -154,8 +154,7 @@ end_host
 check_status wall 0
 
 # A mode with a file: the file has everything, whoever takes windows.
-host file CPUPROFILE="$work/file.pb" CPUPROFILE_FREQUENCY=1000
-wait_for 60 lists $pid cpu || fail "file: no control socket"
+listed_host file cpu CPUPROFILE="$work/file.pb" CPUPROFILE_FREQUENCY=1000
 tell burn 0.1
 open_windows beside cpu
 "$cprof" dump -o before.pb $pid >/dev/null || fail "no dump before"

@@ -6,8 +6,7 @@
 . "$srcdir/tests/lib/control.sh"
 
 # By default: while a mode is on.
-host auto CPUPROFILE="$work/auto.pb" HEAPPROFILE="$work/auto-heap.pb" CPUPROFILE_FREQUENCY=1000
-wait_for 60 lists $pid cpu,heap || fail "auto: not listed: $("$cprof" ps)"
+listed_host auto cpu,heap CPUPROFILE="$work/auto.pb" HEAPPROFILE="$work/auto-heap.pb" CPUPROFILE_FREQUENCY=1000
 tell burn 0.1
 "$cprof" ps -json >"$work/auto.json" || fail "auto: no JSON"
 python3 - "$work/auto.json" $pid "$work/auto.pb" <<'EOF' || fail "auto: $(cat "$work/auto.json")"
@@ -58,8 +57,7 @@ check_status on 0
 # Off, and a value that is none. A process that was started later has its socket by then.
 host off CPROF_CONTROL=off CPUPROFILE="$work/off.pb"
 off=$pid off_told=$told
-host later CPROF_CONTROL=yes CPUPROFILE="$work/later.pb"
-wait_for 60 lists $pid cpu || fail "later: not listed"
+listed_host later cpu CPROF_CONTROL=yes CPUPROFILE="$work/later.pb"
 grep -q 'CPROF_CONTROL=yes: accepted is auto, on, off or /PATH; using auto' "$work/later.err" || fail "later says: $(cat "$work/later.err")"
 end_host
 has_socket $off && fail "off: has a socket"

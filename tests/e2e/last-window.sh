@@ -28,17 +28,13 @@ is_about() { # what ms of-ms
 }
 
 # ---- push, of modes that it has turned on ----
-host pushed CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "pushed: no control socket"
-"$cprof" push dir:"$work/windows" -every=600s -verbose -cpu=1000 -lock $pid >pushed.said 2>&1 &
-push=$!
-owns $push
-wait_for 60 grep -q "is followed" pushed.said || fail "pushed: $(cat pushed.said)"
+listed_host pushed - CPROF_CONTROL=on
+beside pushed "is followed" push dir:"$work/windows" -every=600s -verbose -cpu=1000 -lock $pid
 tell burn 0.4
 tell contend 20
 end_host
 check_status pushed 0
-wait $push || fail "pushed: status $?"
+wait $consumer || fail "pushed: status $?"
 ! grep -q lost pushed.said || fail "pushed: $(cat pushed.said)"
 [ "$(ls windows/*.cpu.window.pb | wc -l)" = 1 ] || fail "pushed: $(ls windows)"
 check_valid windows/*.cpu.window.pb
@@ -51,15 +47,12 @@ done
 # ---- record: it ends with the process; of a mode with a file, too, which has all ----
 for file in "" "$work/own.pb"; do
 	name=recorded${file:+-beside}
-	host $name CPROF_CONTROL=on ${file:+CPUPROFILE="$file"}
-	wait_for 60 lists $pid ${file:+cpu} || fail "$name: no control socket"
-	"$cprof" record -cpu -for=600s -o $name.pb $pid >$name.said 2>&1 &
-	record=$!
-	owns $record
-	wait_for 60 grep -q 'recording process' $name.said || fail "$name: $(cat $name.said)"
+	modes=${file:+cpu}
+	listed_host $name ${modes:--} CPROF_CONTROL=on ${file:+CPUPROFILE="$file"}
+	beside $name "recording process" record -cpu -for=600s -o $name.pb $pid
 	tell burn 0.3
 	end_host
-	wait $record || fail "$name: status $?: $(cat $name.said)"
+	wait $consumer || fail "$name: status $?: $(cat $name.said)"
 	check_valid $name.pb
 	is_about $name "$(total $name.pb)" 300
 done
@@ -76,8 +69,7 @@ chmod 755 "$work"
 mkfifo never-written
 as_stranger="setpriv --reuid=1234 --regid=1234 --clear-groups"
 $as_stranger true 2>/dev/null || as_stranger=
-host strangers CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "strangers: no control socket"
+listed_host strangers - CPROF_CONTROL=on
 timeout -s KILL 100 "$cprof" record -cpu -for=600s -o strangers.pb $pid >strangers.said 2>&1 &
 record=$!
 owns $record
@@ -96,27 +88,19 @@ check_valid strangers.pb
 is_about strangers "$(total strangers.pb)" 300
 
 # ---- a consumer that is stopped is not waited for ----
-host stopped CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "stopped: no control socket"
-"$cprof" record -cpu -for=600s -o stopped.pb $pid >stopped.said 2>&1 &
-record=$!
-owns $record
-wait_for 60 grep -q 'recording process' stopped.said || fail "stopped: $(cat stopped.said)"
-kill -STOP $record
+listed_host stopped - CPROF_CONTROL=on
+beside stopped "recording process" record -cpu -for=600s -o stopped.pb $pid
+kill -STOP $consumer
 tell burn 0.1
 end_host
 check_status stopped 0
-kill -CONT $record
-wait $record || fail "stopped: status $?: $(cat stopped.said)"
+kill -CONT $consumer
+wait $consumer || fail "stopped: status $?: $(cat stopped.said)"
 check_valid stopped.pb
 
 # ---- an exec: the mode is off then, and its window was handed over; also one that fails: nothing counts twice ----
-host replaced CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "replaced: no control socket"
-"$cprof" push dir:"$work/replaced-windows" -every=1s -verbose -cpu=1000 $pid >replaced.said 2>&1 &
-push=$!
-owns $push
-wait_for 60 grep -q "is followed" replaced.said || fail "replaced: $(cat replaced.said)"
+listed_host replaced - CPROF_CONTROL=on
+beside replaced "is followed" push dir:"$work/replaced-windows" -every=1s -verbose -cpu=1000 $pid
 tell burn 0.3
 tell exec-fails
 tell burn 0.3
@@ -125,21 +109,16 @@ tell_exec
 wait_for 60 grep -q "the mode ended meanwhile" replaced.said || fail "replaced: the mode is on after the exec: $(cat replaced.said)"
 end_host
 check_status replaced 0
-wait $push || fail "replaced: status $?: $(cat replaced.said)"
+wait $consumer || fail "replaced: status $?: $(cat replaced.said)"
 ! grep -q lost replaced.said || fail "replaced: $(cat replaced.said)"
 is_about replaced "$(total replaced-windows/*.pb)" 600
 
 # ---- an exec while a mode without a file is on that somebody else has turned on ----
-host others CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "others: no control socket"
-"$cprof" record -cpu -for=600s -o others.pb $pid >others.said 2>&1 &
-record=$!
-owns $record
-wait_for 60 grep -q 'recording process' others.said || fail "others: $(cat others.said)"
-"$cprof" push dir:"$work/others-windows" -every=1s -verbose -cpu $pid >followed.said 2>&1 &
-push=$!
-owns $push
-wait_for 60 grep -q "is followed" followed.said || fail "others: $(cat followed.said)"
+listed_host others - CPROF_CONTROL=on
+beside others "recording process" record -cpu -for=600s -o others.pb $pid
+record=$consumer
+beside followed "is followed" push dir:"$work/others-windows" -every=1s -verbose -cpu $pid
+push=$consumer
 tell burn 0.3
 tell_exec
 wait_for 60 lists $pid cpu || fail "others: push does not go on: $(cat followed.said)"
@@ -152,36 +131,28 @@ is_about "others, recorded" "$(total others.pb)" 300
 is_about "others, pushed" "$(total others-windows/*.pb)" 300
 
 # ---- each exec that fails sends the windows, too: nothing is lost, however many wait ----
-host often CPROF_CONTROL=on LOCKPROFILE="$work/often-own.pb"
-wait_for 60 lists $pid lock || fail "often: no control socket"
-"$cprof" record -lock -for=600s -o often.pb $pid >often.said 2>&1 &
-record=$!
-owns $record
-wait_for 60 grep -q 'recording process' often.said || fail "often: $(cat often.said)"
+listed_host often lock CPROF_CONTROL=on LOCKPROFILE="$work/often-own.pb"
+beside often "recording process" record -lock -for=600s -o often.pb $pid
 for _ in 1 2 3 4; do
 	tell contend 5
 	tell exec-fails
 done
 tell contend 5
 end_host
-wait $record || fail "often: status $?: $(cat often.said)"
+wait $consumer || fail "often: status $?: $(cat often.said)"
 check_valid_as lock often.pb often.holders.pb
 for of in "" .holders; do
 	[ "$(total often$of.pb)" = "$(total often-own$of.pb)" ] || fail "often: $(total often$of.pb) ms$of, not $(total often-own$of.pb)"
 done
 
 # ---- an exec of a program without the library: nobody answers then, but what was sent is there ----
-host left CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "left: no control socket"
-"$cprof" record -cpu -for=600s -o left.pb $pid >left.said 2>&1 &
-record=$!
-owns $record
-wait_for 60 grep -q 'recording process' left.said || fail "left: $(cat left.said)"
+listed_host left - CPROF_CONTROL=on
+beside left "recording process" record -cpu -for=600s -o left.pb $pid
 tell burn 0.3
 echo "exec-bare $(type -P cat)" >&$told
 wait_for 60 grep -qx cat /proc/$pid/comm || fail "left: no exec: $(cat left.err)"
-kill -INT $record
-wait $record || fail "left: status $?: $(cat left.said)"
+kill -INT $consumer
+wait $consumer || fail "left: status $?: $(cat left.said)"
 end_host
 check_status left 0
 check_valid left.pb
@@ -207,36 +178,28 @@ owns $pid
 exec {told}>costs.in
 wait_for 60 grep -q '^up' costs.out || fail "costs doesn't come up"
 wait_for 60 lists $pid heap || fail "costs: no control socket"
-"$cprof" push dir:"$work/costs-windows" -every=600s -verbose -lock $pid >costs.said 2>&1 &
-push=$!
-owns $push
-wait_for 60 grep -q "is followed" costs.said || fail "costs: $(cat costs.said)"
+beside costs "is followed" push dir:"$work/costs-windows" -every=600s -verbose -lock $pid
 echo exec >&$told
 exec {told}>&-
 wait $pid || harm "costs: status $?"
-wait $push || fail "costs: status $?: $(cat costs.said)"
+wait $consumer || fail "costs: status $?: $(cat costs.said)"
 used=$(sed -n 's/^ms //p' costs.out)
 own=$("$pprof_check" --comments costs.pb | sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p')
 echo "costs: $own ms of the profiler, $used ms in execs"
 [ "${own:-0}" -ge $((used / 2)) ] || fail "costs: of $used ms in execs $own are told as the profiler's"
 
 # ---- killed: that is said ----
-host killed CPROF_CONTROL=on
-wait_for 60 lists $pid - || fail "killed: no control socket"
-"$cprof" push dir:"$work/killed-windows" -every=600s -verbose -cpu $pid >killed.said 2>&1 &
-push=$!
-owns $push
-wait_for 60 grep -q "is followed" killed.said || fail "killed: $(cat killed.said)"
+listed_host killed - CPROF_CONTROL=on
+beside killed "is followed" push dir:"$work/killed-windows" -every=600s -verbose -cpu $pid
 kill -9 $pid
 wait $pid 2>/dev/null
 exec {told}>&-
-wait $push || true
+wait $consumer || true
 grep -q '1 last window was lost' killed.said || fail "killed: $(cat killed.said)"
 
 # ---- serve ----
 if $python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null && command -v curl >/dev/null; then
-	host served CPROF_CONTROL=on
-	wait_for 60 lists $pid - || fail "served: no control socket"
+	listed_host served - CPROF_CONTROL=on
 	"$cprof" serve -http=127.0.0.1:0 >serve.out 2>serve.err &
 	server=$!
 	owns $server

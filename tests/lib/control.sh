@@ -20,6 +20,21 @@ host() { # name settings...
 	wait_for 60 grep -q '^up' "$work/$hosted.out" || fail "$hosted doesn't come up"
 }
 
+# The same, until cprof ps lists it with MODES, or with "-" for none.
+listed_host() { # name modes settings...
+	local modes=$2
+	host "$1" "${@:3}"
+	wait_for 60 lists $pid "$modes" || fail "$hosted: no control socket: $("$cprof" ps)"
+}
+
+# Runs cprof beside the test, until it says what matches: in NAME.said, its process is $consumer.
+beside() { # name regex arguments...
+	"$cprof" "${@:3}" >"$work/$1.said" 2>&1 &
+	consumer=$!
+	owns $consumer
+	wait_for 60 grep -q -- "$2" "$work/$1.said" || fail "$1: $(cat "$work/$1.said")"
+}
+
 # Has the last host do something, and waits until it is done. What it says of it is in $answer.
 tell() { # what...
 	local before
