@@ -119,31 +119,6 @@ TEST(test_link_to_what_has_no_symbols_is_refused)
 	CHECK_EQ(search(), -ENOENT);
 }
 
-TEST(test_symbols_come_from_the_debug_file)
-{
-	struct cp_symbol_query q = { 0 };
-	struct cp_arena names = { 0 };
-	struct cp_symbol_module m = { 0 };
-	struct cp_elf e;
-	char path[128];
-
-	if (!fixture_load(&fixture) || !separate("cp fixture.so plain.so"))
-		SKIP("objcopy or strip can't do it");
-	snprintf(path, sizeof(path), "%s/stripped.so", fixture.dir);
-	m.path = path;
-	CHECK(!cp_elf_open(&e, path));
-	CHECK(!cp_elf_offset_of(&e, fixture_vaddr(*(void **)dlsym(fixture.loaded, "places")),
-				&q.offset));
-	cp_elf_close(&e);
-	CHECK_EQ(cp_symbols_find(&m, &q, 1, &names), 0);
-	CHECK_STR(q.name, "hidden_local");
-	CHECK_EQ(q.start, q.offset);
-	CHECK(in_dir("rm fixture.debug"));
-	CHECK_EQ(cp_symbols_find(&m, &q, 1, &names), 0);
-	CHECK(!q.name);
-	cp_arena_release(&names);
-}
-
 int main(void)
 {
 	if (!fixture_make(&fixture)) {
