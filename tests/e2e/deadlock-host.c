@@ -12,14 +12,12 @@
  *                 none    two threads that wait for a third, which waits for nobody
  */
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline))
+#include "clock.h"
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER,
 		       third = PTHREAD_MUTEX_INITIALIZER;
@@ -27,136 +25,38 @@ static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t all_have;
 static pthread_t joined;
 
-static void call_it(const char *name)
-{
-	prctl(PR_SET_NAME, name);
-}
+static struct timespec hour;
 
-static void nap(void)
-{
-	struct timespec t = { 0, 10000000 };
+/* A thread called NAME: what it locks, and what it does once all have theirs. */
+#define THREAD(function, name, has, wants)                                                         \
+	static void *function(void *unused)                                                        \
+	{                                                                                          \
+		prctl(PR_SET_NAME, name);                                                          \
+		has;                                                                               \
+		pthread_barrier_wait(&all_have);                                                   \
+		wants;                                                                             \
+		return unused;                                                                     \
+	}
+#define LOCKS(m) pthread_mutex_lock(&m)
 
-	nanosleep(&t, NULL);
-}
-
-/* Locks M, waits until all have theirs, and wants THEN. */
-NOINLINE static void have_and_want(const char *name, pthread_mutex_t *m, pthread_mutex_t *then)
-{
-	call_it(name);
-	pthread_mutex_lock(m);
-	pthread_barrier_wait(&all_have);
-	pthread_mutex_lock(then);
-}
-
-static void *a_of_two(void *unused)
-{
-	have_and_want("a", &first, &second);
-	return unused;
-}
-
-static void *b_of_two(void *unused)
-{
-	have_and_want("b", &second, &first);
-	return unused;
-}
-
-static void *b_of_three(void *unused)
-{
-	have_and_want("b", &second, &third);
-	return unused;
-}
-
-static void *c_of_three(void *unused)
-{
-	have_and_want("c", &third, &first);
-	return unused;
-}
-
-static void *d_of_three(void *unused)
-{
-	call_it("d");
-	pthread_barrier_wait(&all_have);
-	pthread_mutex_lock(&second);
-	return unused;
-}
-
-static void *a_of_mixed(void *unused)
-{
-	call_it("a");
-	pthread_mutex_lock(&first);
-	pthread_barrier_wait(&all_have);
-	pthread_rwlock_rdlock(&shared);
-	return unused;
-}
-
-static void *b_of_mixed(void *unused)
-{
-	call_it("b");
-	pthread_rwlock_wrlock(&shared);
-	pthread_barrier_wait(&all_have);
-	pthread_join(joined, NULL);
-	return unused;
-}
-
-static void *c_of_mixed(void *unused)
-{
-	call_it("c");
-	pthread_barrier_wait(&all_have);
-	pthread_mutex_lock(&first);
-	return unused;
-}
-
-static void *of_self(void *unused)
-{
-	call_it("a");
-	pthread_mutex_lock(&first);
-	pthread_barrier_wait(&all_have);
-	pthread_mutex_lock(&first);
-	return unused;
-}
-
-static void *b_of_timed(void *unused)
-{
-	struct timespec hour;
-
-	clock_gettime(CLOCK_REALTIME, &hour);
-	hour.tv_sec += 3600;
-	call_it("b");
-	pthread_mutex_lock(&second);
-	pthread_barrier_wait(&all_have);
-	pthread_mutex_timedlock(&first, &hour);
-	return unused;
-}
+THREAD(a_of_two, "a", LOCKS(first), LOCKS(second))
+THREAD(b_of_two, "b", LOCKS(second), LOCKS(first))
+THREAD(b_of_three, "b", LOCKS(second), LOCKS(third))
+THREAD(c_of_three, "c", LOCKS(third), LOCKS(first))
+THREAD(d_of_three, "d", , LOCKS(second))
+THREAD(a_of_mixed, "a", LOCKS(first), pthread_rwlock_rdlock(&shared))
+THREAD(b_of_mixed, "b", pthread_rwlock_wrlock(&shared), pthread_join(joined, NULL))
+THREAD(c_of_mixed, "c", , LOCKS(first))
+THREAD(of_self, "a", LOCKS(first), LOCKS(first))
+THREAD(b_of_timed, "b", LOCKS(second), pthread_mutex_timedlock(&first, &hour))
+THREAD(b_of_dead, "b", , LOCKS(first))
+THREAD(a_of_none, "a", LOCKS(first), pause())
+THREAD(c_of_none, "c", , LOCKS(second))
 
 static void *a_of_dead(void *unused)
 {
-	call_it("a");
+	prctl(PR_SET_NAME, "a");
 	pthread_mutex_lock(&first);
-	return unused;
-}
-
-static void *b_of_dead(void *unused)
-{
-	call_it("b");
-	pthread_barrier_wait(&all_have);
-	pthread_mutex_lock(&first);
-	return unused;
-}
-
-static void *a_of_none(void *unused)
-{
-	call_it("a");
-	pthread_mutex_lock(&first);
-	pthread_barrier_wait(&all_have);
-	pause();
-	return unused;
-}
-
-static void *c_of_none(void *unused)
-{
-	call_it("c");
-	pthread_barrier_wait(&all_have);
-	pthread_mutex_lock(&second);
 	return unused;
 }
 
@@ -195,7 +95,7 @@ static void start(void *(*const threads[])(void *))
 static void await_waiter(pthread_mutex_t *m)
 {
 	while (__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) != 2)
-		nap();
+		nap(10000000);
 }
 
 int main(int argc, char **argv)
@@ -203,6 +103,8 @@ int main(int argc, char **argv)
 	const char *kind = argc > 1 ? argv[1] : "";
 	pthread_t t;
 
+	clock_gettime(CLOCK_REALTIME, &hour);
+	hour.tv_sec += 3600;
 	if (!strcmp(kind, "dead")) {
 		pthread_create(&t, NULL, a_of_dead, NULL);
 		pthread_join(t, NULL);

@@ -144,19 +144,11 @@ static void api(long n, const char *path)
 	touches_after(pages(n), n);
 }
 
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 __attribute__((noinline, noipa)) static void works_on(double seconds)
 {
-	double until = cpu_seconds() + seconds;
+	double until = host_clock(CLOCK_THREAD_CPUTIME_ID) + seconds;
 
-	while (cpu_seconds() < until)
+	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < until)
 		sink++;
 }
 
@@ -173,7 +165,7 @@ static void pends(long n, const char *path)
 	o.event_period = 1;
 	EXPECT(cprof_start(&o) == 0);
 	/* The signal of a call's first fault pends during the call. */
-	while (cpu_seconds() < 0.4) {
+	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < 0.4) {
 		char *at = pages(n);
 
 		EXPECT(pwrite(file, at, (size_t)n * page, 0) == (ssize_t)((size_t)n * page));

@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,6 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "host.h"
 
 static volatile int sink;
@@ -32,7 +32,7 @@ static volatile int sink;
 
 /* ---- counts ---- */
 
-__attribute__((noinline)) static void pipes(int n)
+NOINLINE static void pipes(int n)
 {
 	char c[7] = "abcdef";
 	int p[2];
@@ -50,7 +50,7 @@ __attribute__((noinline)) static void pipes(int n)
 	DIFFERS();
 }
 
-__attribute__((noinline)) static void sockets(int type, int family, int n)
+NOINLINE static void sockets(int type, int family, int n)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(a);
@@ -83,7 +83,7 @@ __attribute__((noinline)) static void sockets(int type, int family, int n)
 	DIFFERS();
 }
 
-__attribute__((noinline)) static void files(const char *path, int n)
+NOINLINE static void files(const char *path, int n)
 {
 	struct stat st;
 	char b[4096];
@@ -105,7 +105,7 @@ __attribute__((noinline)) static void files(const char *path, int n)
 }
 
 /* The same number is a file's, then a socket's, then a pipe's. */
-__attribute__((noinline)) static void numbers(const char *path)
+NOINLINE static void numbers(const char *path)
 {
 	char c = 'x';
 	int p[2], fd = open(path, O_CREAT | O_RDWR, 0600), s[2], f;
@@ -147,14 +147,6 @@ static int counts(char *path)
 
 /* ---- delays ---- */
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 #define WAITS 3
 #define WAIT_US 40000
 
@@ -172,12 +164,12 @@ static void *writes_late(void *arg)
 /* Sum up how long CALL takes each time. */
 #define TIMED(sum, call)                                                                           \
 	do {                                                                                       \
-		uint64_t began = now();                                                            \
+		uint64_t began = now_ns();                                                         \
 		EXPECT(call);                                                                      \
-		sum += now() - began;                                                              \
+		sum += now_ns() - began;                                                           \
 	} while (0)
 
-__attribute__((noinline)) static uint64_t reads_pipe(int fd)
+NOINLINE static uint64_t reads_pipe(int fd)
 {
 	uint64_t sum = 0;
 	char c;
@@ -187,7 +179,7 @@ __attribute__((noinline)) static uint64_t reads_pipe(int fd)
 	return sum;
 }
 
-__attribute__((noinline)) static uint64_t receives(int fd)
+NOINLINE static uint64_t receives(int fd)
 {
 	uint64_t sum = 0;
 	char c;
@@ -197,7 +189,7 @@ __attribute__((noinline)) static uint64_t receives(int fd)
 	return sum;
 }
 
-__attribute__((noinline)) static uint64_t polls(int fd)
+NOINLINE static uint64_t polls(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	uint64_t sum = 0;
@@ -210,7 +202,7 @@ __attribute__((noinline)) static uint64_t polls(int fd)
 	return sum;
 }
 
-__attribute__((noinline)) static uint64_t syncs(const char *path)
+NOINLINE static uint64_t syncs(const char *path)
 {
 	int fd = open(path, O_CREAT | O_RDWR, 0600);
 	char *b = calloc(1, 1 << 20);
@@ -255,7 +247,7 @@ static int delays(char *path)
 
 /* ---- crowd ---- */
 
-__attribute__((noinline)) static void fails(int n)
+NOINLINE static void fails(int n)
 {
 	for (int i = 0; i < n; i++)
 		EXPECT(open("/nonexistent/x", O_RDONLY) == -1);

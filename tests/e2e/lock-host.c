@@ -16,35 +16,16 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <threads.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 #define THREADS 8
 #define HOLD_NS 1000000
-
-/* Not a tail call, because the function must be on the stack. */
-#define STAYS __asm__ volatile("" ::: "memory")
-#define NOINLINE __attribute__((noinline))
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void nap(long ns)
-{
-	struct timespec t = { 0, ns };
-
-	nanosleep(&t, NULL);
-}
 
 /* Far enough in the future. */
 static const struct timespec *later(clockid_t clock, struct timespec *t)

@@ -3,10 +3,10 @@
  * prints its longest wait, measured around the call. A hold lasts from the moment that its waiter
  * sleeps, so every wait is at least as long as its hold. */
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 #define SHORT_NS 1000000
 #define LONG_NS 60000000
@@ -14,14 +14,6 @@
 
 static pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t held;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static inline __attribute__((always_inline)) uint64_t take(void)
 {

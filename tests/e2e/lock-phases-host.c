@@ -8,15 +8,13 @@
  * after that. In the profile the holders unlock in hold_first, the waiters in wait_behind.
  */
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "clock.h"
 
 #define HOLD_NS 10000000
 #define MOST 8
-#define STAYS __asm__ volatile("" ::: "memory")
-#define NOINLINE __attribute__((noinline))
 
 static const struct cell {
 	int read_holders, write_holders, readers, writers;
@@ -66,21 +64,6 @@ static struct use {
 	uint64_t wanted, had, gave;
 } holds[MOST], waits[2 * MOST];
 static int held, coming;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void nap(long ns)
-{
-	struct timespec t = { 0, ns };
-
-	nanosleep(&t, NULL);
-}
 
 static void await(const int *count, int want)
 {

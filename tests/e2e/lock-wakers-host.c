@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +17,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
-#include <time.h>
 #include <unistd.h>
 
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noipa)) /* not merged with one of the same code */
-#endif
+#include "clock.h"
+
 #define STEP_NS 2000000
 
 static int rounds = 40;
@@ -41,78 +36,53 @@ static pthread_barrier_t barrier;
 static int word, ready;
 static int ends[2], event;
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void sleep_ns(long ns)
-{
-	struct timespec t = { 0, ns };
-
-	while (nanosleep(&t, &t))
-		;
-}
-
 static bool first_wakes(int round)
 {
 	return round % 10 < 7;
 }
 
-static void wait_sem(void)
-{
-	sem_wait(&sem);
-}
+/* A call that fails is not 0. */
+#define KIND(name, wait, wake)                                                                     \
+	static void wait_##name(void)                                                              \
+	{                                                                                          \
+		if (wait)                                                                          \
+			abort();                                                                   \
+	}                                                                                          \
+	static void wake_##name(void)                                                              \
+	{                                                                                          \
+		if (wake)                                                                          \
+			abort();                                                                   \
+	}
 
-static void wake_sem(void)
-{
-	sem_post(&sem);
-}
+static char byte;
+static uint64_t number = 1;
 
-static void wait_cond(void)
-{
-	pthread_mutex_lock(&mutex);
-	while (!ready)
-		pthread_cond_wait(&cond, &mutex);
-	ready = 0;
-	pthread_mutex_unlock(&mutex);
-}
+KIND(sem, sem_wait(&sem), sem_post(&sem))
+KIND(pipe, read(ends[0], &byte, 1) != 1, write(ends[1], "", 1) != 1)
+KIND(pipe_by_number, syscall(SYS_read, ends[0], &byte, 1) != 1,
+     syscall(SYS_write, ends[1], "", 1) != 1)
+KIND(eventfd, read(event, &number, 8) != 8, write(event, &number, 8) != 8)
 
-static void wake_cond(void)
-{
-	pthread_mutex_lock(&mutex);
-	ready = 1;
-	pthread_mutex_unlock(&mutex);
-	pthread_cond_signal(&cond);
-}
+#define KIND_OF_COND(name, cond, mutex, api, wait_for, wake_by)                                    \
+	static void wait_##name(void)                                                              \
+	{                                                                                          \
+		api##_lock(&mutex);                                                                \
+		while (!ready)                                                                     \
+			wait_for(&cond, &mutex);                                                   \
+		ready = 0;                                                                         \
+		api##_unlock(&mutex);                                                              \
+	}                                                                                          \
+	static void wake_##name(void)                                                              \
+	{                                                                                          \
+		api##_lock(&mutex);                                                                \
+		ready = 1;                                                                         \
+		api##_unlock(&mutex);                                                              \
+		wake_by(&cond);                                                                    \
+	}
 
-static void wake_broadcast(void)
-{
-	pthread_mutex_lock(&mutex);
-	ready = 1;
-	pthread_mutex_unlock(&mutex);
-	pthread_cond_broadcast(&cond);
-}
-
-static void wait_cnd(void)
-{
-	mtx_lock(&mtx);
-	while (!ready)
-		cnd_wait(&cnd, &mtx);
-	ready = 0;
-	mtx_unlock(&mtx);
-}
-
-static void wake_cnd(void)
-{
-	mtx_lock(&mtx);
-	ready = 1;
-	mtx_unlock(&mtx);
-	cnd_signal(&cnd);
-}
+KIND_OF_COND(cond, cond, mutex, pthread_mutex, pthread_cond_wait, pthread_cond_signal)
+KIND_OF_COND(broadcast, cond, mutex, pthread_mutex, pthread_cond_wait, pthread_cond_broadcast)
+KIND_OF_COND(cnd, cnd, mtx, mtx, cnd_wait, cnd_signal)
 
 static void wait_barrier(void)
 {
@@ -131,57 +101,13 @@ static void wake_futex(void)
 	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void wait_pipe(void)
-{
-	char byte;
-
-	if (read(ends[0], &byte, 1) != 1)
-		abort();
-}
-
-static void wake_pipe(void)
-{
-	if (write(ends[1], "", 1) != 1)
-		abort();
-}
-
-static void wait_eventfd(void)
-{
-	uint64_t n;
-
-	if (read(event, &n, sizeof(n)) != sizeof(n))
-		abort();
-}
-
-static void wake_eventfd(void)
-{
-	const uint64_t n = 1;
-
-	if (write(event, &n, sizeof(n)) != sizeof(n))
-		abort();
-}
-
-static void wait_pipe_by_number(void)
-{
-	char byte;
-
-	if (syscall(SYS_read, ends[0], &byte, 1) != 1)
-		abort();
-}
-
-static void wake_pipe_by_number(void)
-{
-	if (syscall(SYS_write, ends[1], "", 1) != 1)
-		abort();
-}
-
 static const struct kind {
 	const char *name;
 	void (*wait)(void), (*wake)(void);
 } kinds[] = {
 	{ "sem", wait_sem, wake_sem },
 	{ "cond", wait_cond, wake_cond },
-	{ "broadcast", wait_cond, wake_broadcast },
+	{ "broadcast", wait_broadcast, wake_broadcast },
 	{ "cnd", wait_cnd, wake_cnd },
 	{ "barrier", wait_barrier, wait_barrier },
 	{ "futex", wait_futex, wake_futex },
@@ -194,11 +120,11 @@ static const struct kind *kind;
 NOINLINE static void consume(void)
 {
 	for (int i = 1; i <= rounds; i++) {
-		uint64_t began = now();
+		uint64_t began = now_ns();
 
 		__atomic_store_n(&turn, i, __ATOMIC_RELEASE);
 		kind->wait();
-		waited[!first_wakes(i)] += now() - began;
+		waited[!first_wakes(i)] += now_ns() - began;
 	}
 	__atomic_store_n(&turn, rounds + 1, __ATOMIC_RELEASE);
 }
@@ -209,7 +135,7 @@ static void produce(bool first)
 	int done = 0, i;
 
 	while ((i = __atomic_load_n(&turn, __ATOMIC_ACQUIRE)) <= rounds) {
-		sleep_ns(i != done && i && first_wakes(i) == first ? STEP_NS : STEP_NS / 10);
+		nap(i != done && i && first_wakes(i) == first ? STEP_NS : STEP_NS / 10);
 		if (i == done || !i || first_wakes(i) != first)
 			continue;
 		done = i;
@@ -232,13 +158,13 @@ NOINLINE static void *producer_b(void *arg)
 
 NOINLINE static void *worker_a(void *arg)
 {
-	sleep_ns(STEP_NS);
+	nap(STEP_NS);
 	return arg;
 }
 
 NOINLINE static void *worker_b(void *arg)
 {
-	sleep_ns(STEP_NS);
+	nap(STEP_NS);
 	return arg;
 }
 
@@ -249,9 +175,9 @@ NOINLINE static void join_workers(void)
 		uint64_t began;
 
 		pthread_create(&t, NULL, first_wakes(i) ? worker_a : worker_b, NULL);
-		began = now();
+		began = now_ns();
 		pthread_join(t, NULL);
-		waited[!first_wakes(i)] += now() - began;
+		waited[!first_wakes(i)] += now_ns() - began;
 	}
 }
 
@@ -260,14 +186,14 @@ NOINLINE static void wait_in_vain(void)
 	struct timespec t;
 
 	for (int i = 0; i < rounds; i++) {
-		uint64_t began = now();
+		uint64_t began = now_ns();
 
 		clock_gettime(CLOCK_REALTIME, &t);
 		t.tv_nsec += STEP_NS;
 		t.tv_sec += t.tv_nsec / 1000000000;
 		t.tv_nsec %= 1000000000;
 		sem_timedwait(&sem, &t);
-		waited[0] += now() - began;
+		waited[0] += now_ns() - began;
 	}
 }
 
@@ -281,15 +207,15 @@ NOINLINE static void wait_for_process(void)
 	sem_init(shared, 1, 0);
 	child = fork();
 	for (int i = 0; i < rounds; i++) {
-		uint64_t began = now();
+		uint64_t began = now_ns();
 
 		if (!child) {
-			sleep_ns(STEP_NS);
+			nap(STEP_NS);
 			sem_post(shared);
 			continue;
 		}
 		sem_wait(shared);
-		waited[0] += now() - began;
+		waited[0] += now_ns() - began;
 	}
 	if (!child)
 		_exit(0);
@@ -300,7 +226,6 @@ NOINLINE static void wait_for_process(void)
 static void open_pipe(void)
 {
 	int other[2][2];
-	char byte;
 
 	for (int i = 0; i < 2; i++)
 		if (pipe(other[i]))

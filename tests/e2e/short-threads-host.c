@@ -11,17 +11,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
+
 #define FUNCTIONS 3
 
 static uint64_t life_ns, spent_ns[FUNCTIONS];
-
-static uint64_t thread_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* The same code three times; the constant keeps the linker from folding them. */
 #define FUNCTION(name, seed)                                                                       \
@@ -34,7 +28,7 @@ static uint64_t thread_ns(void)
 		do                                                                                 \
 			for (unsigned i = 0; i < 500; i++)                                         \
 				x = x * 3 + i;                                                     \
-		while ((now = thread_ns()) < end);                                                 \
+		while ((now = clock_ns(CLOCK_THREAD_CPUTIME_ID)) < end);                           \
 		return now;                                                                        \
 	}
 
@@ -48,7 +42,7 @@ static const unsigned until[FUNCTIONS] = { 32, 32 + 44, 100 };
 
 static void *computes_nothing(void *arg)
 {
-	uint64_t begin = thread_ns(), before = begin;
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID), before = begin;
 	uint64_t life = life_ns / 2 + life_ns * (uint64_t)(random() % 1000) / 1000;
 
 	for (int f = 0; f < FUNCTIONS; f++) {

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "cprof.h"
 
 enum { THREADS = 2, EACH = 10 };
@@ -29,14 +30,6 @@ static void wait_ms(long ms)
 	struct timespec t = { 0, ms * 1000000 };
 
 	nanosleep(&t, NULL);
-}
-
-static uint64_t cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static void allocate(size_t size)
@@ -60,7 +53,7 @@ static __attribute__((noinline)) void run_ms(uint64_t ms)
 static __attribute__((noinline)) void request(unsigned ms)
 {
 	struct cprof_span s = cprof_span_begin("request"), inner;
-	uint64_t lasted, of_inner, cpu = cpu_now();
+	uint64_t lasted, of_inner, cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	for (unsigned i = 0; i < 1000; i++)
 		allocate(10 + i);
@@ -70,7 +63,7 @@ static __attribute__((noinline)) void request(unsigned ms)
 	of_inner = cprof_span_end(&inner);
 	run_ms(ms / 2);
 	lasted = cprof_span_end(&s);
-	__atomic_fetch_add(&cpu_ns, cpu_now() - cpu, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&cpu_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu, __ATOMIC_RELAXED);
 	lasted_ns[__atomic_fetch_add(&requests, 1, __ATOMIC_RELAXED)] = lasted;
 	__atomic_fetch_add(&all_ns, lasted - of_inner, __ATOMIC_RELAXED);
 }
@@ -114,10 +107,10 @@ static int serve_short(void)
 				allocate((unsigned)i % 13 * 100);
 			cprof_span_end(&span);
 		}
-		began = cpu_now();
+		began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		for (int i = turn; i < turn + 100; i++)
 			work(i);
-		ran += cpu_now() - began;
+		ran += clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	}
 	cprof_get_span_stats("short", &s);
 	printf("cpu %llu\nbytes %llu\nstats %llu %llu %llu\n", (unsigned long long)ran,

@@ -23,15 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now(clockid_t clock)
-{
-	struct timespec t;
+#include "clock.h"
 
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-#define NOW() now(CLOCK_MONOTONIC)
+#define NOW() clock_ns(CLOCK_MONOTONIC)
 
 __attribute__((noinline)) static void do_sleep(void)
 {
@@ -98,7 +92,7 @@ __attribute__((noinline)) static void worker(long us)
 {
 	uint64_t end = NOW() + (uint64_t)us * 1000;
 
-	while (NOW() < end || now(CLOCK_THREAD_CPUTIME_ID) < (uint64_t)us * 1000)
+	while (NOW() < end || clock_ns(CLOCK_THREAD_CPUTIME_ID) < (uint64_t)us * 1000)
 		;
 	__asm__ volatile("" ::: "memory");
 }
@@ -203,9 +197,9 @@ static int idle(int n, double seconds)
 	for (int i = 0; i < n; i++)
 		sem_wait(&ready);
 	usleep(300000);
-	before = now(CLOCK_PROCESS_CPUTIME_ID);
+	before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	usleep((useconds_t)(seconds * 1e6));
-	printf("%llu\n", (unsigned long long)(now(CLOCK_PROCESS_CPUTIME_ID) - before));
+	printf("%llu\n", (unsigned long long)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before));
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The gate: a thread that closes it sees no capture that believes that modules are stable. */
+#include "clock.h"
 #include "harness.h"
 
 #include <pthread.h>
@@ -45,22 +46,14 @@ static uint32_t entered;
 
 #define WORK_NS 30000000 /* of CPU time, in a capture */
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void *capture_for_long(void *arg)
 {
 	bool stable;
 	unsigned phase = cp_gate_enter(&stable);
-	uint64_t end = cpu_ns() + WORK_NS;
+	uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + WORK_NS;
 
 	cp_store_seqcst(&entered, 1);
-	while (cpu_ns() < end)
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 		;
 	cp_gate_leave(phase);
 	return arg;
@@ -91,9 +84,9 @@ TEST(test_gate_wait_lets_others_run)
 		sched_setaffinity(0, sizeof(before), &before);
 		SKIP("not allowed to be a real-time thread");
 	}
-	began = cpu_ns();
+	began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	cp_gate_wait();
-	took = cpu_ns() - began;
+	took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	sched_setscheduler(0, SCHED_OTHER, &ordinary);
 	pthread_join(t, NULL);
 	sched_setaffinity(0, sizeof(before), &before);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A fork while a thread of ours is in the loader's list: the child's walk of it must not hang. */
+#include "clock.h"
 #include "harness.h"
 
 #include <errno.h>
@@ -16,13 +17,6 @@
 
 static uint32_t in_list, forking;
 
-static void nap(void)
-{
-	const struct timespec t = { 0, 1000000 };
-
-	nanosleep(&t, NULL);
-}
-
 static int stay(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)info;
@@ -30,10 +24,10 @@ static int stay(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)arg;
 	cp_store_release(&in_list, 1);
 	while (!cp_load_acquire(&forking))
-		nap();
+		nap(1000000);
 	/* The fork is about to look for us, or does already. */
 	for (int i = 0; i < 5; i++)
-		nap();
+		nap(1000000);
 	return 1;
 }
 
@@ -66,7 +60,7 @@ TEST(test_child_of_a_fork_amid_a_walk)
 	pthread_atfork(before, cp_module_list_fork_end, cp_module_list_fork_child);
 	CHECK_EQ(pthread_create(&t, NULL, walk, NULL), 0);
 	while (!cp_load_acquire(&in_list))
-		nap();
+		nap(1000000);
 	child = fork();
 	if (child == 0) {
 		int modules = 0;
@@ -80,14 +74,6 @@ TEST(test_child_of_a_fork_amid_a_walk)
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
 	pthread_join(t, NULL);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread's perf event: the contents of its page of samples, its periods, and that it needs no
  * descriptor. */
+#include "clock.h"
 #include "harness.h"
 
 #include <dirent.h>
@@ -230,17 +231,9 @@ TEST(test_an_event_lives_without_a_descriptor)
 }
 
 /* By the calling thread's CPU clock, ns. */
-static uint64_t own_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void burn_until(uint64_t clock)
 {
-	while (own_clock() < clock && !signals)
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < clock && !signals)
 		;
 }
 
@@ -250,29 +243,29 @@ TEST(test_no_time_is_lost_between_the_first_event_and_the_next)
 	const uint64_t base = UINT64_C(300000000), first = base / 100;
 	struct sigaction act = { .sa_sigaction = on_prof, .sa_flags = SA_SIGINFO };
 	struct cp_perf p = { .random = 1 };
-	uint64_t before = own_clock(), made, asked, credit, period, gap;
+	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID), made, asked, credit, period, gap;
 
 	sigaction(SIGPROF, &act, NULL);
 	if (cp_perf_event_open(&p, cp_sys_gettid(), first, base))
 		SKIP("no perf events here");
-	made = own_clock();
+	made = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	burn();
 	credit = p.credit;
 	period = p.period;
-	asked = own_clock();
+	asked = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), base), 0);
 	/* The first hit's time is up to a quarter sooner or later than was asked for. */
 	gap = p.credit - credit;
 	CHECK(gap >= asked - made - first - first / 4);
-	CHECK(gap <= own_clock() - before - first + first / 4);
+	CHECK(gap <= clock_ns(CLOCK_THREAD_CPUTIME_ID) - before - first + first / 4);
 	CHECK_EQ(p.period + gap, period);
 	/* And then comes the hit: other work on the machine can only make it sooner by this clock.
 	 */
 	signals = 0;
-	asked = own_clock();
+	asked = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	burn_until(asked + period);
 	CHECK_EQ(signals, 1);
-	CHECK(own_clock() < asked + period - gap / 2);
+	CHECK(clock_ns(CLOCK_THREAD_CPUTIME_ID) < asked + period - gap / 2);
 	credit = p.credit;
 	CHECK_EQ(cp_perf_event_renew(&p, cp_sys_gettid(), base), 0);
 	CHECK_EQ(p.credit, credit);

@@ -50,6 +50,20 @@ static void at_quick(void)
 	say("at_quick_exit\n");
 }
 
+#define ENDS(how, call)                                                                            \
+	static void by_##how(void)                                                                 \
+	{                                                                                          \
+		call;                                                                              \
+	}
+ENDS(exit, exit(7))
+ENDS(exit_now, _exit(7))
+ENDS(c99_exit, _Exit(7))
+ENDS(quick_exit, quick_exit(7))
+ENDS(exit_group, syscall(SYS_exit_group, 7))
+ENDS(only_thread, pthread_exit(NULL))
+ENDS(abort, abort())
+ENDS(trap, __builtin_trap())
+
 /* ---- ordinary ends ---- */
 
 static void *exit_in_thread(void *arg)
@@ -57,11 +71,6 @@ static void *exit_in_thread(void *arg)
 	work_of_thread(NULL);
 	exit(7);
 	return arg;
-}
-
-static void by_exit(void)
-{
-	exit(7);
 }
 
 static void by_thread_exit(void)
@@ -73,26 +82,6 @@ static void by_thread_exit(void)
 		pause();
 }
 
-static void by_exit_now(void)
-{
-	_exit(7);
-}
-
-static void by_c99_exit(void)
-{
-	_Exit(7);
-}
-
-static void by_quick_exit(void)
-{
-	quick_exit(7);
-}
-
-static void by_exit_group(void)
-{
-	syscall(SYS_exit_group, 7);
-}
-
 static void by_last_thread(void)
 {
 	pthread_t t;
@@ -101,11 +90,6 @@ static void by_last_thread(void)
 		pthread_create(&t, NULL, work_of_thread, NULL);
 		pthread_detach(t);
 	}
-	pthread_exit(NULL);
-}
-
-static void by_only_thread(void)
-{
 	pthread_exit(NULL);
 }
 
@@ -196,11 +180,6 @@ static void by_outlived_main(void)
 }
 
 /* ---- signals ---- */
-
-static void by_abort(void)
-{
-	abort();
-}
 
 static void by_alarm(void)
 {
@@ -354,11 +333,6 @@ static void by_division(void)
 	volatile int zero = 0;
 
 	*(volatile int *)&zero = 1 / zero;
-}
-
-static void by_trap(void)
-{
-	__builtin_trap();
 }
 
 static int overflow(volatile char *above);

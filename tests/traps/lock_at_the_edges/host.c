@@ -6,12 +6,12 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "host.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -63,13 +63,6 @@ static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t there;
 static pthread_key_t key;
 static int waits, main_is_gone;
-
-static void nap(long ns)
-{
-	struct timespec t = { 0, ns };
-
-	nanosleep(&t, NULL);
-}
 
 static void *hold(void *arg)
 {

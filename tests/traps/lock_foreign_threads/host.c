@@ -3,23 +3,15 @@
  * with their own, which holds none of libc's data.
  */
 #include <linux/futex.h>
-#include <sched.h>
-#include <stdint.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "host.h"
+#include "raw-threads.h"
 
-#define STACK_SIZE ((size_t)64 << 10)
 #define TURNS 150
-#define FLAGS                                                                                      \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |        \
-	 CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)
 
 static uint32_t word[2]; /* never changes: a wait that fails would set errno, which isn't there */
 static uint32_t asleep[2];
-static int tids[2];
 
 /* Waits till the word changes. A result of 0 needs no errno; that it is asleep is awaited by
  * others. */
@@ -32,27 +24,6 @@ __attribute__((optimize("no-stack-protector"))) static int raw_thread(void *arg)
 		syscall(SYS_futex, &word[i], FUTEX_WAIT_PRIVATE, 0, NULL);
 	}
 	return 0;
-}
-
-/* As a foreign runtime may have it: readable from its base on, with nothing mapped below. */
-static void *foreign_tls(void)
-{
-	char *p = mmap(NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED || mprotect(p + 4096, 4096, PROT_READ | PROT_WRITE))
-		return NULL;
-	return p + 4096;
-}
-
-static void start(int i)
-{
-	char *stack =
-		mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *tls = i ? foreign_tls() : NULL;
-
-	EXPECT(stack != MAP_FAILED && (!i || tls));
-	EXPECT(clone(raw_thread, stack + STACK_SIZE, FLAGS | (i ? CLONE_SETTLS : 0),
-		     (void *)(intptr_t)i, &tids[i], tls, &tids[i]) > 0);
 }
 
 /* In the kernel's queue, or not yet: then the wake finds nobody, and is made again. */

@@ -5,7 +5,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "clock.h"
 
 #define ERRNO_MARK 4711
 #define HELD_NS 3000000
@@ -23,13 +24,6 @@ static inline struct timespec at(clockid_t clock, long ns)
 		t.tv_sec++;
 	}
 	return t;
-}
-
-static inline void nap(long ns)
-{
-	struct timespec t = { 0, ns };
-
-	nanosleep(&t, NULL);
 }
 
 /* One result, and whether errno is as it was. */

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "host.h"
 
 #define DEPTH 24
@@ -32,13 +33,6 @@ static pthread_barrier_t there;
 static int uffd, waiter_has_it, unlocked, done;
 static char *gone, *stack;
 static char copy[4096] __attribute__((aligned(4096)));
-
-static void nap(void)
-{
-	struct timespec t = { 0, 1000000 };
-
-	nanosleep(&t, NULL);
-}
 
 static void give_up(const char *why)
 {
@@ -78,7 +72,7 @@ __attribute__((noinline)) static void bottom(void)
 	pthread_barrier_wait(&there);
 	/* glibc's word, when somebody sleeps. */
 	while (*(volatile int *)&lock.__data.__lock != 2)
-		nap();
+		nap(1000000);
 	take_away();
 	pthread_mutex_unlock(&lock);
 	SET(unlocked, 1);
@@ -110,7 +104,7 @@ static void look(void)
 		return;
 	}
 	for (int ms = 0; ms < WHILE_MS && !GET(waiter_has_it); ms++)
-		nap();
+		nap(1000000);
 	puts(GET(waiter_has_it) ? "free while the stack is taken"
 				: "held while the stack is taken");
 }

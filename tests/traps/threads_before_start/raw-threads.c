@@ -7,27 +7,19 @@
  *                                       an ITIMER_PROF; wait until each must have met it
  */
 #include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "host.h"
+#include "raw-threads.h"
 
-#define STACK_SIZE ((size_t)64 << 10)
 #define THREADS 2
 #define CPU_SECONDS 0.05
-#define FLAGS                                                                                      \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |        \
-	 CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID)
 
 static volatile int stop;
-static int tids[THREADS];
 static volatile unsigned long turns[THREADS];
 
 /* No libc in here: its TLS may not be this thread's, or not be there at all. */
@@ -41,32 +33,6 @@ __attribute__((optimize("no-stack-protector"))) static int raw_thread(void *arg)
 {
 	raw_work((int)(intptr_t)arg);
 	return 0;
-}
-
-/* What a foreign runtime calls its TLS: readable from its base on, with nothing mapped below it,
- * where libc's variables would be. */
-static void *foreign_tls(void)
-{
-	char *p = mmap(NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED || mprotect(p + 4096, 4096, PROT_READ | PROT_WRITE))
-		return NULL;
-	return p + 4096;
-}
-
-static void start(int i)
-{
-	char *stack =
-		mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int flags = FLAGS;
-	void *tls = NULL;
-
-	if (i == 1) {
-		tls = foreign_tls();
-		flags |= CLONE_SETTLS;
-	}
-	EXPECT(stack != MAP_FAILED && clone(raw_thread, stack + STACK_SIZE, flags,
-					    (void *)(intptr_t)i, &tids[i], tls, &tids[i]) > 0);
 }
 
 static void join(int i)
