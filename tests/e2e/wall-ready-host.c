@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "clock.h"
-
 #define THREADS 8
 #define HELD_NS 2000000 /* of CPU time, each time the lock is held */
 #define FREE_NS 400000
@@ -19,11 +17,19 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t until, worked, was_ready;
 
+static uint64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void work(uint64_t ns)
 {
-	uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+	uint64_t end = now(CLOCK_THREAD_CPUTIME_ID) + ns;
 
-	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
 		;
 }
 
@@ -53,7 +59,7 @@ static void *worker(void *arg)
 {
 	unsigned long long ran, ready;
 
-	while (clock_ns(CLOCK_MONOTONIC) < until) {
+	while (now(CLOCK_MONOTONIC) < until) {
 		beside();
 		pthread_mutex_lock(&lock);
 		alone();
@@ -61,7 +67,7 @@ static void *worker(void *arg)
 	}
 	read_file(&ran, &ready);
 	__atomic_add_fetch(&was_ready, ready, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&worked, clock_ns(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
+	__atomic_add_fetch(&worked, now(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
 	return arg;
 }
 
@@ -69,14 +75,14 @@ __attribute__((noinline)) static void short_waits(void)
 {
 	const struct timespec moment = { 0, 100000 };
 
-	while (clock_ns(CLOCK_MONOTONIC) < until)
+	while (now(CLOCK_MONOTONIC) < until)
 		nanosleep(&moment, NULL);
 	__asm__ volatile("");
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t began = clock_ns(CLOCK_MONOTONIC);
+	uint64_t began = now(CLOCK_MONOTONIC);
 	pthread_t threads[THREADS];
 	unsigned long long ran, ready;
 	cpu_set_t one;
@@ -95,7 +101,7 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	read_file(&ran, &ready);
 	printf("%llu %llu %llu %llu %llu\n", (unsigned long long)worked,
-	       (unsigned long long)(clock_ns(CLOCK_MONOTONIC) - began), ran, ready,
+	       (unsigned long long)(now(CLOCK_MONOTONIC) - began), ran, ready,
 	       (unsigned long long)was_ready);
 	return 0;
 }
