@@ -8,71 +8,32 @@
  * session's process.
  */
 #include <grp.h>
-#include <stdint.h>
-#include <sys/types.h>
 #include <unistd.h>
 
-#include "host/host.h"
 #include "session/session.h"
 #include "host/real.h"
 #include "unwind/unwind.h"
 
-#define RETURN_ALONE(call)                                                                         \
-	bool parked = cp_session_park_raw_task();                                                  \
-	int result = (call);                                                                       \
+#define ALONE(name, parameters, arguments)                                                         \
+	INTERPOSE int name parameters                                                              \
+	{                                                                                          \
+		bool parked = cp_session_park_raw_task();                                          \
+		int result = CP_REAL(name) arguments;                                              \
                                                                                                    \
-	cp_session_unpark(parked);                                                                 \
-	return result
+		cp_session_unpark(parked);                                                         \
+		return result;                                                                     \
+	}
 
-INTERPOSE int setuid(uid_t id)
-{
-	RETURN_ALONE(CP_REAL(setuid)(id));
-}
-
-INTERPOSE int setgid(gid_t id)
-{
-	RETURN_ALONE(CP_REAL(setgid)(id));
-}
-
-INTERPOSE int seteuid(uid_t id)
-{
-	RETURN_ALONE(CP_REAL(seteuid)(id));
-}
-
-INTERPOSE int setegid(gid_t id)
-{
-	RETURN_ALONE(CP_REAL(setegid)(id));
-}
-
-INTERPOSE int setreuid(uid_t real, uid_t effective)
-{
-	RETURN_ALONE(CP_REAL(setreuid)(real, effective));
-}
-
-INTERPOSE int setregid(gid_t real, gid_t effective)
-{
-	RETURN_ALONE(CP_REAL(setregid)(real, effective));
-}
-
-INTERPOSE int setresuid(uid_t real, uid_t effective, uid_t saved)
-{
-	RETURN_ALONE(CP_REAL(setresuid)(real, effective, saved));
-}
-
-INTERPOSE int setresgid(gid_t real, gid_t effective, gid_t saved)
-{
-	RETURN_ALONE(CP_REAL(setresgid)(real, effective, saved));
-}
-
-INTERPOSE int setgroups(size_t n, const gid_t *groups)
-{
-	RETURN_ALONE(CP_REAL(setgroups)(n, groups));
-}
-
-INTERPOSE int initgroups(const char *user, gid_t group)
-{
-	RETURN_ALONE(CP_REAL(initgroups)(user, group));
-}
+ALONE(setuid, (uid_t id), (id))
+ALONE(setgid, (gid_t id), (id))
+ALONE(seteuid, (uid_t id), (id))
+ALONE(setegid, (gid_t id), (id))
+ALONE(setreuid, (uid_t real, uid_t effective), (real, effective))
+ALONE(setregid, (gid_t real, gid_t effective), (real, effective))
+ALONE(setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved))
+ALONE(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effective, saved))
+ALONE(setgroups, (size_t n, const gid_t *groups), (n, groups))
+ALONE(initgroups, (const char *user, gid_t group), (user, group))
 
 extern int own_setuid(uid_t id)
 	__attribute__((alias("setuid"), visibility("hidden"), nothrow, leaf));

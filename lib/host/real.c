@@ -3,12 +3,8 @@
 #include "host/real.h"
 
 #include <gnu/libc-version.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <time.h>
 
-#include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/text.h"
 #include "unwind/unwind.h"
@@ -16,84 +12,11 @@
 
 struct cp_real cp_real CP_START_DATA;
 
-/* clang-format off */
-#define FUNCTIONS \
-	WANT(pthread_create, "pthread_create") \
-	WANT(pthread_get_minstack, "__pthread_get_minstack") \
-	WANT(fork, "fork") \
-	WANT(clone, "clone") \
-	WANT(daemon, "daemon") \
-	WANT(forkpty, "forkpty") \
-	WANT(thrd_create, "thrd_create") \
-	WANT(sigaction, "sigaction") \
-	WANT(sigprocmask, "sigprocmask") \
-	WANT(pthread_sigmask, "pthread_sigmask") \
-	WANT(sigpending, "sigpending") \
-	WANT(sigsuspend, "sigsuspend") \
-	WANT(sigwait, "sigwait") \
-	WANT(sigwaitinfo, "sigwaitinfo") \
-	WANT(sigtimedwait, "sigtimedwait") \
-	WANT(raise, "raise") \
-	WANT(pthread_kill, "pthread_kill") \
-	ROW(0, pthread_kill_before_2_34, "pthread_kill", 1) \
-	WANT(pthread_sigqueue, "pthread_sigqueue") \
-	WANT(execve, "execve") \
-	WANT(execvpe, "execvpe") \
-	WANT(fexecve, "fexecve") \
-	WANT(posix_spawn, "posix_spawn") \
-	WANT(posix_spawnp, "posix_spawnp") \
-	WANT(exit_now, "_exit") \
-	WANT(syscall, "syscall") \
-	WANT(mmap, "mmap") \
-	WANT(munmap, "munmap") \
-	WANT(mprotect, "mprotect") \
-	WANT(mremap, "mremap") \
-	WANT(brk, "brk") \
-	WANT(sbrk, "sbrk") \
-	WANT(dlclose, "dlclose") \
-	WANT(unshare, "unshare") \
-	WANT(setns, "setns") \
-	WANT(prctl, "prctl") \
-	WANT(ptrace, "ptrace") \
-	WANT(mq_notify, "mq_notify") \
-	WANT(capset, "capset") \
-	WANT(setuid, "setuid") \
-	WANT(setgid, "setgid") \
-	WANT(seteuid, "seteuid") \
-	WANT(setegid, "setegid") \
-	WANT(setreuid, "setreuid") \
-	WANT(setregid, "setregid") \
-	WANT(setresuid, "setresuid") \
-	WANT(setresgid, "setresgid") \
-	WANT(setgroups, "setgroups") \
-	WANT(initgroups, "initgroups") \
-	SINCE(33, stat, "stat") \
-	SINCE(33, lstat, "lstat") \
-	SINCE(33, fstat, "fstat") \
-	SINCE(33, fstatat, "fstatat") \
-	SINCE(33, stat64, "stat64") \
-	SINCE(33, lstat64, "lstat64") \
-	SINCE(33, fstat64, "fstat64") \
-	SINCE(33, fstatat64, "fstatat64") \
-	WANT(__xstat, "__xstat") \
-	WANT(__lxstat, "__lxstat") \
-	WANT(__fxstat, "__fxstat") \
-	WANT(__fxstatat, "__fxstatat") \
-	WANT(__xstat64, "__xstat64") \
-	WANT(__lxstat64, "__lxstat64") \
-	WANT(__fxstat64, "__fxstat64") \
-	WANT(__fxstatat64, "__fxstatat64") \
-	WANT(statx, "statx")
-/* clang-format on */
-#define SINCE(minor, field, symbol) ROW(minor, field, symbol, 0)
-#define WANT(field, symbol) SINCE(0, field, symbol)
-
-#define ROW(minor, field, symbol, oldest) { offsetof(struct cp_real, field), minor, oldest },
-static const struct cp_real_wanted wanted[] = { FUNCTIONS };
-#undef ROW
-#define ROW(minor, field, symbol, oldest) symbol "\0"
-static const char wanted_names[] = FUNCTIONS;
-#undef ROW
+#define WANTED(minor, type, name, parameters, symbol, oldest)                                      \
+	{ offsetof(struct cp_real, name), minor, oldest },
+static const struct cp_real_wanted wanted[] = { CP_REAL_FUNCTIONS(WANTED) };
+#define NAME(minor, type, name, parameters, symbol, oldest) symbol "\0"
+static const char wanted_names[] = CP_REAL_FUNCTIONS(NAME);
 
 unsigned cp_real_glibc_minor(void)
 {

@@ -8,9 +8,6 @@
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -21,8 +18,6 @@
 #include <unistd.h>
 
 #include "output/output.h"
-#include "output/pprof.h"
-#include "sample/thread.h"
 
 /* io_names.c
  *
@@ -39,95 +34,94 @@ const char *cp_io_names_error(unsigned error, char *buffer, size_t size);
  * The originals of the functions that the I/O mode interposes; see host/real.h.
  */
 
-struct cp_io_real {
-	int (*open)(const char *, int, ...);
-	ssize_t (*read)(int, void *, size_t);
-	int (*close)(int);
-	ssize_t (*write)(int, const void *, size_t);
-	ssize_t (*pread)(int, void *, size_t, off_t);
-	ssize_t (*pread64)(int, void *, size_t, off64_t);
-	ssize_t (*pwrite)(int, const void *, size_t, off_t);
-	ssize_t (*pwrite64)(int, const void *, size_t, off64_t);
-	ssize_t (*readv)(int, const struct iovec *, int);
-	ssize_t (*writev)(int, const struct iovec *, int);
-	ssize_t (*preadv)(int, const struct iovec *, int, off_t);
-	ssize_t (*preadv64)(int, const struct iovec *, int, off64_t);
-	ssize_t (*pwritev)(int, const struct iovec *, int, off_t);
-	ssize_t (*pwritev64)(int, const struct iovec *, int, off64_t);
-	ssize_t (*preadv2)(int, const struct iovec *, int, off_t, int);
-	ssize_t (*preadv64v2)(int, const struct iovec *, int, off64_t, int);
-	ssize_t (*pwritev2)(int, const struct iovec *, int, off_t, int);
-	ssize_t (*pwritev64v2)(int, const struct iovec *, int, off64_t, int);
-	ssize_t (*__read_chk)(int, void *, size_t, size_t);
-	ssize_t (*__pread_chk)(int, void *, size_t, off_t, size_t);
-	ssize_t (*__pread64_chk)(int, void *, size_t, off64_t, size_t);
-	int (*fsync)(int);
-	int (*fdatasync)(int);
-	int (*sync_file_range)(int, off64_t, off64_t, unsigned);
-	ssize_t (*copy_file_range)(int, off64_t *, int, off64_t *, size_t, unsigned);
-	ssize_t (*sendfile)(int, int, off_t *, size_t);
-	ssize_t (*sendfile64)(int, int, off64_t *, size_t);
-	ssize_t (*splice)(int, off64_t *, int, off64_t *, size_t, unsigned);
-	ssize_t (*tee)(int, int, size_t, unsigned);
-	ssize_t (*vmsplice)(int, const struct iovec *, size_t, unsigned);
-	ssize_t (*getdents64)(int, void *, size_t);
-	struct dirent *(*readdir)(DIR *);
-	struct dirent64 *(*readdir64)(DIR *);
-	DIR *(*opendir)(const char *);
-	int (*closedir)(DIR *);
-	FILE *(*fopen)(const char *, const char *);
-	FILE *(*fopen64)(const char *, const char *);
-	int (*fclose)(FILE *);
-	FILE *(*freopen)(const char *, const char *, FILE *);
-	FILE *(*freopen64)(const char *, const char *, FILE *);
-	int (*pclose)(FILE *);
-	int (*dup2)(int, int);
-	int (*dup3)(int, int, int);
-	void (*closefrom)(int);
-
-	int (*open64)(const char *, int, ...);
-	int (*openat)(int, const char *, int, ...);
-	int (*openat64)(int, const char *, int, ...);
-	int (*creat)(const char *, mode_t);
-	int (*creat64)(const char *, mode_t);
-	int (*__open_2)(const char *, int);
-	int (*__open64_2)(const char *, int);
-	int (*__openat_2)(int, const char *, int);
-	int (*__openat64_2)(int, const char *, int);
-	int (*rename)(const char *, const char *);
-	int (*renameat)(int, const char *, int, const char *);
-	int (*renameat2)(int, const char *, int, const char *, unsigned);
-	int (*unlink)(const char *);
-	int (*unlinkat)(int, const char *, int);
-
-	int (*accept)(int, struct sockaddr *, socklen_t *);
-	int (*accept4)(int, struct sockaddr *, socklen_t *, int);
-	int (*connect)(int, const struct sockaddr *, socklen_t);
-	ssize_t (*recv)(int, void *, size_t, int);
-	ssize_t (*recvfrom)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
-	ssize_t (*recvmsg)(int, struct msghdr *, int);
-	int (*recvmmsg)(int, struct mmsghdr *, unsigned, int, struct timespec *);
-	ssize_t (*__recv_chk)(int, void *, size_t, size_t, int);
-	ssize_t (*__recvfrom_chk)(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);
-	ssize_t (*send)(int, const void *, size_t, int);
-	ssize_t (*sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
-	ssize_t (*sendmsg)(int, const struct msghdr *, int);
-	int (*sendmmsg)(int, struct mmsghdr *, unsigned, int);
-	int (*getaddrinfo)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
-
-	int (*poll)(struct pollfd *, nfds_t, int);
-	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
-	int (*__poll_chk)(struct pollfd *, nfds_t, int, size_t);
-	int (*__ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *,
-			   size_t);
-	int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
-	int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
-		       const sigset_t *);
-	int (*epoll_wait)(int, struct epoll_event *, int, int);
-	int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
-	int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *,
-			    const sigset_t *);
-};
+/* clang-format off */
+/* Each as X(minor version of glibc since which it is there, 0: always, result, name, parameters). */
+#define CP_IO_REAL_FUNCTIONS(X) \
+	X(0, int, open, (const char *, int, ...)) \
+	X(0, ssize_t, read, (int, void *, size_t)) \
+	X(0, int, close, (int)) \
+	X(0, ssize_t, write, (int, const void *, size_t)) \
+	X(0, ssize_t, pread, (int, void *, size_t, off_t)) \
+	X(0, ssize_t, pread64, (int, void *, size_t, off64_t)) \
+	X(0, ssize_t, pwrite, (int, const void *, size_t, off_t)) \
+	X(0, ssize_t, pwrite64, (int, const void *, size_t, off64_t)) \
+	X(0, ssize_t, readv, (int, const struct iovec *, int)) \
+	X(0, ssize_t, writev, (int, const struct iovec *, int)) \
+	X(0, ssize_t, preadv, (int, const struct iovec *, int, off_t)) \
+	X(0, ssize_t, preadv64, (int, const struct iovec *, int, off64_t)) \
+	X(0, ssize_t, pwritev, (int, const struct iovec *, int, off_t)) \
+	X(0, ssize_t, pwritev64, (int, const struct iovec *, int, off64_t)) \
+	X(26, ssize_t, preadv2, (int, const struct iovec *, int, off_t, int)) \
+	X(26, ssize_t, preadv64v2, (int, const struct iovec *, int, off64_t, int)) \
+	X(26, ssize_t, pwritev2, (int, const struct iovec *, int, off_t, int)) \
+	X(26, ssize_t, pwritev64v2, (int, const struct iovec *, int, off64_t, int)) \
+	X(0, ssize_t, __read_chk, (int, void *, size_t, size_t)) \
+	X(0, ssize_t, __pread_chk, (int, void *, size_t, off_t, size_t)) \
+	X(0, ssize_t, __pread64_chk, (int, void *, size_t, off64_t, size_t)) \
+	X(0, int, fsync, (int)) \
+	X(0, int, fdatasync, (int)) \
+	X(0, int, sync_file_range, (int, off64_t, off64_t, unsigned)) \
+	X(27, ssize_t, copy_file_range, (int, off64_t *, int, off64_t *, size_t, unsigned)) \
+	X(0, ssize_t, sendfile, (int, int, off_t *, size_t)) \
+	X(0, ssize_t, sendfile64, (int, int, off64_t *, size_t)) \
+	X(0, ssize_t, splice, (int, off64_t *, int, off64_t *, size_t, unsigned)) \
+	X(0, ssize_t, tee, (int, int, size_t, unsigned)) \
+	X(0, ssize_t, vmsplice, (int, const struct iovec *, size_t, unsigned)) \
+	X(30, ssize_t, getdents64, (int, void *, size_t)) \
+	X(0, struct dirent *, readdir, (DIR *)) \
+	X(0, struct dirent64 *, readdir64, (DIR *)) \
+	X(0, DIR *, opendir, (const char *)) \
+	X(0, int, closedir, (DIR *)) \
+	X(0, FILE *, fopen, (const char *, const char *)) \
+	X(0, FILE *, fopen64, (const char *, const char *)) \
+	X(0, int, fclose, (FILE *)) \
+	X(0, FILE *, freopen, (const char *, const char *, FILE *)) \
+	X(0, FILE *, freopen64, (const char *, const char *, FILE *)) \
+	X(0, int, pclose, (FILE *)) \
+	X(0, int, dup2, (int, int)) \
+	X(0, int, dup3, (int, int, int)) \
+	X(34, void, closefrom, (int)) \
+	X(0, int, open64, (const char *, int, ...)) \
+	X(0, int, openat, (int, const char *, int, ...)) \
+	X(0, int, openat64, (int, const char *, int, ...)) \
+	X(0, int, creat, (const char *, mode_t)) \
+	X(0, int, creat64, (const char *, mode_t)) \
+	X(0, int, __open_2, (const char *, int)) \
+	X(0, int, __open64_2, (const char *, int)) \
+	X(0, int, __openat_2, (int, const char *, int)) \
+	X(0, int, __openat64_2, (int, const char *, int)) \
+	X(0, int, rename, (const char *, const char *)) \
+	X(0, int, renameat, (int, const char *, int, const char *)) \
+	X(28, int, renameat2, (int, const char *, int, const char *, unsigned)) \
+	X(0, int, unlink, (const char *)) \
+	X(0, int, unlinkat, (int, const char *, int)) \
+	X(0, int, accept, (int, struct sockaddr *, socklen_t *)) \
+	X(0, int, accept4, (int, struct sockaddr *, socklen_t *, int)) \
+	X(0, int, connect, (int, const struct sockaddr *, socklen_t)) \
+	X(0, ssize_t, recv, (int, void *, size_t, int)) \
+	X(0, ssize_t, recvfrom, (int, void *, size_t, int, struct sockaddr *, socklen_t *)) \
+	X(0, ssize_t, recvmsg, (int, struct msghdr *, int)) \
+	X(0, int, recvmmsg, (int, struct mmsghdr *, unsigned, int, struct timespec *)) \
+	X(0, ssize_t, __recv_chk, (int, void *, size_t, size_t, int)) \
+	X(0, ssize_t, __recvfrom_chk, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
+	X(0, ssize_t, send, (int, const void *, size_t, int)) \
+	X(0, ssize_t, sendto, (int, const void *, size_t, int, const struct sockaddr *, socklen_t)) \
+	X(0, ssize_t, sendmsg, (int, const struct msghdr *, int)) \
+	X(0, int, sendmmsg, (int, struct mmsghdr *, unsigned, int)) \
+	X(0, int, getaddrinfo, (const char *, const char *, const struct addrinfo *, struct addrinfo **)) \
+	X(0, int, poll, (struct pollfd *, nfds_t, int)) \
+	X(0, int, ppoll, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) \
+	X(0, int, __poll_chk, (struct pollfd *, nfds_t, int, size_t)) \
+	X(0, int, __ppoll_chk, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t)) \
+	X(0, int, select, (int, fd_set *, fd_set *, fd_set *, struct timeval *)) \
+	X(0, int, pselect, (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *)) \
+	X(0, int, epoll_wait, (int, struct epoll_event *, int, int)) \
+	X(0, int, epoll_pwait, (int, struct epoll_event *, int, int, const sigset_t *)) \
+	X(35, int, epoll_pwait2, (int, struct epoll_event *, int, const struct timespec *, const sigset_t *))
+#define CP_IO_REAL_FIELD(since, type, name, parameters) type(*name) parameters;
+struct cp_io_real { CP_IO_REAL_FUNCTIONS(CP_IO_REAL_FIELD) };
+#undef CP_IO_REAL_FIELD
+/* clang-format on */
 
 /* Valid after cp_io_real_resolve; a function that libc lacks is NULL. */
 extern struct cp_io_real cp_io_real __attribute__((visibility("hidden")));

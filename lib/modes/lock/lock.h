@@ -5,12 +5,9 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <threads.h>
 #include <time.h>
 
-#include "base/base.h"
 #include "profile/profile.h"
 
 /* lock_names.c
@@ -72,48 +69,52 @@ struct cp_lock_owner cp_lock_owner_of_rwlock(uint64_t lock);
  * The originals of the functions that the lock mode interposes; see host/real.h.
  */
 
-struct cp_lock_real {
-	int (*pthread_mutex_lock)(pthread_mutex_t *);
-	int (*pthread_mutex_unlock)(pthread_mutex_t *);
-	int (*pthread_mutex_trylock)(pthread_mutex_t *);
-	int (*pthread_mutex_timedlock)(pthread_mutex_t *, const struct timespec *);
-	int (*pthread_mutex_clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
-	int (*pthread_rwlock_rdlock)(pthread_rwlock_t *);
-	int (*pthread_rwlock_wrlock)(pthread_rwlock_t *);
-	int (*pthread_rwlock_unlock)(pthread_rwlock_t *);
-	int (*pthread_rwlock_tryrdlock)(pthread_rwlock_t *);
-	int (*pthread_rwlock_trywrlock)(pthread_rwlock_t *);
-	int (*pthread_rwlock_timedrdlock)(pthread_rwlock_t *, const struct timespec *);
-	int (*pthread_rwlock_timedwrlock)(pthread_rwlock_t *, const struct timespec *);
-	int (*pthread_rwlock_clockrdlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
-	int (*pthread_rwlock_clockwrlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
-	int (*pthread_spin_lock)(pthread_spinlock_t *);
-	int (*pthread_spin_trylock)(pthread_spinlock_t *);
-	int (*pthread_cond_wait)(pthread_cond_t *, pthread_mutex_t *);
-	int (*pthread_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-	int (*pthread_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-				      const struct timespec *);
-	int (*pthread_cond_signal)(pthread_cond_t *);
-	int (*pthread_cond_broadcast)(pthread_cond_t *);
-	int (*sem_post)(sem_t *);
-	int (*sem_wait)(sem_t *);
-	int (*sem_trywait)(sem_t *);
-	int (*sem_timedwait)(sem_t *, const struct timespec *);
-	int (*sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
-	int (*pthread_barrier_wait)(pthread_barrier_t *);
-	int (*mtx_lock)(mtx_t *);
-	int (*mtx_timedlock)(mtx_t *, const struct timespec *);
-	int (*mtx_unlock)(mtx_t *);
-	int (*cnd_wait)(cnd_t *, mtx_t *);
-	int (*cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
-	int (*cnd_signal)(cnd_t *);
-	int (*cnd_broadcast)(cnd_t *);
-	int (*pthread_join)(pthread_t, void **);
-	int (*pthread_tryjoin_np)(pthread_t, void **);
-	int (*pthread_timedjoin_np)(pthread_t, void **, const struct timespec *);
-	int (*pthread_clockjoin_np)(pthread_t, void **, clockid_t, const struct timespec *);
-	int (*thrd_join)(thrd_t, int *);
-};
+/* clang-format off */
+/* Each as X(minor version of glibc since which it is there, 0: always, result, name, parameters). */
+#define CP_LOCK_REAL_FUNCTIONS(X) \
+	X(0, int, pthread_mutex_lock, (pthread_mutex_t *)) \
+	X(0, int, pthread_mutex_unlock, (pthread_mutex_t *)) \
+	X(0, int, pthread_mutex_trylock, (pthread_mutex_t *)) \
+	X(0, int, pthread_mutex_timedlock, (pthread_mutex_t *, const struct timespec *)) \
+	X(30, int, pthread_mutex_clocklock, (pthread_mutex_t *, clockid_t, const struct timespec *)) \
+	X(0, int, pthread_rwlock_rdlock, (pthread_rwlock_t *)) \
+	X(0, int, pthread_rwlock_wrlock, (pthread_rwlock_t *)) \
+	X(0, int, pthread_rwlock_unlock, (pthread_rwlock_t *)) \
+	X(0, int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *)) \
+	X(0, int, pthread_rwlock_trywrlock, (pthread_rwlock_t *)) \
+	X(0, int, pthread_rwlock_timedrdlock, (pthread_rwlock_t *, const struct timespec *)) \
+	X(0, int, pthread_rwlock_timedwrlock, (pthread_rwlock_t *, const struct timespec *)) \
+	X(30, int, pthread_rwlock_clockrdlock, (pthread_rwlock_t *, clockid_t, const struct timespec *)) \
+	X(30, int, pthread_rwlock_clockwrlock, (pthread_rwlock_t *, clockid_t, const struct timespec *)) \
+	X(0, int, pthread_spin_lock, (pthread_spinlock_t *)) \
+	X(0, int, pthread_spin_trylock, (pthread_spinlock_t *)) \
+	X(0, int, pthread_cond_wait, (pthread_cond_t *, pthread_mutex_t *)) \
+	X(0, int, pthread_cond_timedwait, (pthread_cond_t *, pthread_mutex_t *, const struct timespec *)) \
+	X(30, int, pthread_cond_clockwait, (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *)) \
+	X(0, int, pthread_cond_signal, (pthread_cond_t *)) \
+	X(0, int, pthread_cond_broadcast, (pthread_cond_t *)) \
+	X(0, int, sem_post, (sem_t *)) \
+	X(0, int, sem_wait, (sem_t *)) \
+	X(0, int, sem_trywait, (sem_t *)) \
+	X(0, int, sem_timedwait, (sem_t *, const struct timespec *)) \
+	X(30, int, sem_clockwait, (sem_t *, clockid_t, const struct timespec *)) \
+	X(0, int, pthread_barrier_wait, (pthread_barrier_t *)) \
+	X(0, int, mtx_lock, (mtx_t *)) \
+	X(0, int, mtx_timedlock, (mtx_t *, const struct timespec *)) \
+	X(0, int, mtx_unlock, (mtx_t *)) \
+	X(0, int, cnd_wait, (cnd_t *, mtx_t *)) \
+	X(0, int, cnd_timedwait, (cnd_t *, mtx_t *, const struct timespec *)) \
+	X(0, int, cnd_signal, (cnd_t *)) \
+	X(0, int, cnd_broadcast, (cnd_t *)) \
+	X(0, int, pthread_join, (pthread_t, void **)) \
+	X(0, int, pthread_tryjoin_np, (pthread_t, void **)) \
+	X(0, int, pthread_timedjoin_np, (pthread_t, void **, const struct timespec *)) \
+	X(31, int, pthread_clockjoin_np, (pthread_t, void **, clockid_t, const struct timespec *)) \
+	X(0, int, thrd_join, (thrd_t, int *))
+#define CP_LOCK_REAL_FIELD(since, type, name, parameters) type(*name) parameters;
+struct cp_lock_real { CP_LOCK_REAL_FUNCTIONS(CP_LOCK_REAL_FIELD) };
+#undef CP_LOCK_REAL_FIELD
+/* clang-format on */
 
 /* Valid after cp_lock_real_resolve; a function that libc lacks is NULL. */
 extern struct cp_lock_real cp_lock_real;

@@ -2,7 +2,6 @@
 /* Interposed allocation functions that take an alignment; see malloc.c. */
 #include <errno.h>
 #include <malloc.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "modes/heap/allocator.h"
@@ -18,43 +17,31 @@ static void *refuse_alignment(void)
 	return NULL;
 }
 
-static RARE void *memalign_slow(size_t alignment, size_t size)
-{
-	struct cp_heap_sample s;
+/* Defines the interposed function NAME, which returns a block of SIZE bytes. */
+#define ALIGNED(name, parameters, arguments)                                                       \
+	static RARE void *name##_slow parameters                                                   \
+	{                                                                                          \
+		struct cp_heap_sample s;                                                           \
+                                                                                                   \
+		cp_allocator_resolve();                                                            \
+		if (!cp_allocator.name)                                                            \
+			return refuse_alignment();                                                 \
+		if (!cp_heap_event_begin(&s, size, CALLER))                                        \
+			return cp_allocator.name arguments;                                        \
+		return cp_heap_event_commit(&s, cp_allocator.name arguments);                      \
+	}                                                                                          \
+                                                                                                   \
+	INTERPOSE void *name parameters                                                            \
+	{                                                                                          \
+		if (cp_heap_takes(size) || !cp_allocator.name)                                     \
+			return name##_slow arguments;                                              \
+		return cp_allocator.name arguments;                                                \
+	}
 
-	cp_allocator_resolve();
-	if (!cp_allocator.memalign)
-		return refuse_alignment();
-	if (!cp_heap_event_begin(&s, size, CALLER))
-		return cp_allocator.memalign(alignment, size);
-	return cp_heap_event_commit(&s, cp_allocator.memalign(alignment, size));
-}
-
-INTERPOSE void *memalign(size_t alignment, size_t size)
-{
-	if (cp_heap_takes(size) || !cp_allocator.memalign)
-		return memalign_slow(alignment, size);
-	return cp_allocator.memalign(alignment, size);
-}
-
-static RARE void *aligned_alloc_slow(size_t alignment, size_t size)
-{
-	struct cp_heap_sample s;
-
-	cp_allocator_resolve();
-	if (!cp_allocator.aligned_alloc)
-		return refuse_alignment();
-	if (!cp_heap_event_begin(&s, size, CALLER))
-		return cp_allocator.aligned_alloc(alignment, size);
-	return cp_heap_event_commit(&s, cp_allocator.aligned_alloc(alignment, size));
-}
-
-INTERPOSE void *aligned_alloc(size_t alignment, size_t size)
-{
-	if (cp_heap_takes(size) || !cp_allocator.aligned_alloc)
-		return aligned_alloc_slow(alignment, size);
-	return cp_allocator.aligned_alloc(alignment, size);
-}
+ALIGNED(memalign, (size_t alignment, size_t size), (alignment, size))
+ALIGNED(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+ALIGNED(valloc, (size_t size), (size))
+ALIGNED(pvalloc, (size_t size), (size))
 
 static RARE int posix_memalign_slow(void **to, size_t alignment, size_t size)
 {
@@ -77,42 +64,4 @@ INTERPOSE int posix_memalign(void **to, size_t alignment, size_t size)
 	if (cp_heap_takes(size) || !cp_allocator.posix_memalign)
 		return posix_memalign_slow(to, alignment, size);
 	return cp_allocator.posix_memalign(to, alignment, size);
-}
-
-static RARE void *valloc_slow(size_t size)
-{
-	struct cp_heap_sample s;
-
-	cp_allocator_resolve();
-	if (!cp_allocator.valloc)
-		return refuse_alignment();
-	if (!cp_heap_event_begin(&s, size, CALLER))
-		return cp_allocator.valloc(size);
-	return cp_heap_event_commit(&s, cp_allocator.valloc(size));
-}
-
-INTERPOSE void *valloc(size_t size)
-{
-	if (cp_heap_takes(size) || !cp_allocator.valloc)
-		return valloc_slow(size);
-	return cp_allocator.valloc(size);
-}
-
-static RARE void *pvalloc_slow(size_t size)
-{
-	struct cp_heap_sample s;
-
-	cp_allocator_resolve();
-	if (!cp_allocator.pvalloc)
-		return refuse_alignment();
-	if (!cp_heap_event_begin(&s, size, CALLER))
-		return cp_allocator.pvalloc(size);
-	return cp_heap_event_commit(&s, cp_allocator.pvalloc(size));
-}
-
-INTERPOSE void *pvalloc(size_t size)
-{
-	if (cp_heap_takes(size) || !cp_allocator.pvalloc)
-		return pvalloc_slow(size);
-	return cp_allocator.pvalloc(size);
 }

@@ -66,15 +66,31 @@ static void *census_realloc(void *p, size_t size)
 	return resized(p, had ? &old : NULL, under.realloc(p, size), size);
 }
 
-static void *census_memalign(size_t alignment, size_t size)
-{
-	return track(under_aligned.memalign(alignment, size), size);
-}
+/* Defines census_NAME, which allocates SIZE bytes. */
+#define TRACKED(name, parameters, arguments)                                                       \
+	static void *census_##name parameters                                                      \
+	{                                                                                          \
+		return track(under_aligned.name arguments, size);                                  \
+	}
 
-static void *census_aligned_alloc(size_t alignment, size_t size)
-{
-	return track(under_aligned.aligned_alloc(alignment, size), size);
-}
+TRACKED(memalign, (size_t alignment, size_t size), (alignment, size))
+TRACKED(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+TRACKED(valloc, (size_t size), (size))
+TRACKED(pvalloc, (size_t size), (size))
+TRACKED(mallocx, (size_t size, int flags), (size, flags))
+
+/* Defines census_NAME, which frees P. */
+#define UNTRACKED(name, parameters, arguments)                                                     \
+	static void census_##name parameters                                                       \
+	{                                                                                          \
+		untrack(p);                                                                        \
+		under_aligned.name arguments;                                                      \
+	}
+
+UNTRACKED(free_sized, (void *p, size_t size), (p, size))
+UNTRACKED(free_aligned_sized, (void *p, size_t alignment, size_t size), (p, alignment, size))
+UNTRACKED(dallocx, (void *p, int flags), (p, flags))
+UNTRACKED(sdallocx, (void *p, size_t size, int flags), (p, size, flags))
 
 static int census_posix_memalign(void **to, size_t alignment, size_t size)
 {
@@ -83,33 +99,6 @@ static int census_posix_memalign(void **to, size_t alignment, size_t size)
 	if (!err)
 		track(*to, size);
 	return err;
-}
-
-static void *census_valloc(size_t size)
-{
-	return track(under_aligned.valloc(size), size);
-}
-
-static void *census_pvalloc(size_t size)
-{
-	return track(under_aligned.pvalloc(size), size);
-}
-
-static void census_free_sized(void *p, size_t size)
-{
-	untrack(p);
-	under_aligned.free_sized(p, size);
-}
-
-static void census_free_aligned_sized(void *p, size_t alignment, size_t size)
-{
-	untrack(p);
-	under_aligned.free_aligned_sized(p, alignment, size);
-}
-
-static void *census_mallocx(size_t size, int flags)
-{
-	return track(under_aligned.mallocx(size, flags), size);
 }
 
 static void *census_rallocx(void *p, size_t size, int flags)
@@ -131,18 +120,6 @@ static size_t census_xallocx(void *p, size_t size, size_t extra, int flags)
 	else if (had)
 		cp_census_add((uintptr_t)p, &old);
 	return now;
-}
-
-static void census_dallocx(void *p, int flags)
-{
-	untrack(p);
-	under_aligned.dallocx(p, flags);
-}
-
-static void census_sdallocx(void *p, size_t size, int flags)
-{
-	untrack(p);
-	under_aligned.sdallocx(p, size, flags);
 }
 
 /* Each pointer is stored once, because other threads call through it. */

@@ -23,53 +23,23 @@ static inline __attribute__((always_inline)) void untrack(void *p)
 		cp_census_remove((uintptr_t)p, &b);
 }
 
-#define NEW_FORM(form, parameters, arguments, member)                                              \
+#define NEW_FORM(form, symbol, parameters, arguments, member, alignment, nothrow)                  \
 	static void *on_##form parameters                                                          \
 	{                                                                                          \
 		return track(under[form].member arguments, size);                                  \
 	}
-#define DELETE_FORM(form, parameters, arguments, member)                                           \
+#define DELETE_FORM(form, symbol, parameters, arguments, member, first, second)                    \
 	static void on_##form parameters                                                           \
 	{                                                                                          \
 		untrack(p);                                                                        \
 		under[form].member arguments;                                                      \
 	}
-#define NOTHROW (size_t size, const void *t)
-#define ALIGNED (size_t size, size_t a)
-#define BOTH (size_t size, size_t a, const void *t)
-#define WITH (void *p, uintptr_t x)
-#define WITH_BOTH (void *p, uintptr_t x, uintptr_t y)
-
-/* clang-format off */
-#define NEW_FORMS(X) \
-	X(NEW, (size_t size), (size), plain) \
-	X(NEW_ARRAY, (size_t size), (size), plain) \
-	X(NEW_NOTHROW, NOTHROW, (size, t), nothrow) \
-	X(NEW_ARRAY_NOTHROW, NOTHROW, (size, t), nothrow) \
-	X(NEW_ALIGNED, ALIGNED, (size, a), aligned) \
-	X(NEW_ARRAY_ALIGNED, ALIGNED, (size, a), aligned) \
-	X(NEW_ALIGNED_NOTHROW, BOTH, (size, a, t), aligned_nothrow) \
-	X(NEW_ARRAY_ALIGNED_NOTHROW, BOTH, (size, a, t), aligned_nothrow)
-#define DELETE_FORMS(X) \
-	X(DELETE, (void *p), (p), delete_plain) \
-	X(DELETE_ARRAY, (void *p), (p), delete_plain) \
-	X(DELETE_SIZED, WITH, (p, x), delete_with_one) \
-	X(DELETE_ARRAY_SIZED, WITH, (p, x), delete_with_one) \
-	X(DELETE_NOTHROW, WITH, (p, x), delete_with_one) \
-	X(DELETE_ARRAY_NOTHROW, WITH, (p, x), delete_with_one) \
-	X(DELETE_ALIGNED, WITH, (p, x), delete_with_one) \
-	X(DELETE_ARRAY_ALIGNED, WITH, (p, x), delete_with_one) \
-	X(DELETE_SIZED_ALIGNED, WITH_BOTH, (p, x, y), delete_with_two) \
-	X(DELETE_ARRAY_SIZED_ALIGNED, WITH_BOTH, (p, x, y), delete_with_two) \
-	X(DELETE_ALIGNED_NOTHROW, WITH_BOTH, (p, x, y), delete_with_two) \
-	X(DELETE_ARRAY_ALIGNED_NOTHROW, WITH_BOTH, (p, x, y), delete_with_two)
-
 NEW_FORMS(NEW_FORM)
 DELETE_FORMS(DELETE_FORM)
 
-#define ENTRY(form, parameters, arguments, member) [form] = { .member = on_##form },
+#define ENTRY(form, symbol, parameters, arguments, member, second, third)                          \
+	[form] = { .member = on_##form },
 static const union form ours[FORMS] = { NEW_FORMS(ENTRY) DELETE_FORMS(ENTRY) };
-/* clang-format on */
 
 bool cp_new_forms_is_wrapped(unsigned form)
 {

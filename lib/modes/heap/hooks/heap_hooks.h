@@ -19,31 +19,42 @@ void cp_census_calls_prepare(void);
 void cp_census_forms_switch_freeing(bool on);
 void cp_census_forms_switch_allocating(bool on);
 
-/* The forms of operator new and delete; new.c has them. */
+/* The forms of operator new and delete, which new.c has, as X(form, symbol, parameters, arguments,
+ * member of union form, the second and the third argument of the slow way). Those of the C++
+ * library that may be passed over come first. */
 
-enum {
-	NEW,
-	NEW_ARRAY,
-	NEW_NOTHROW,
-	NEW_ARRAY_NOTHROW,
-	NEW_ALIGNED,
-	NEW_ARRAY_ALIGNED,
-	NEW_ALIGNED_NOTHROW,
-	NEW_ARRAY_ALIGNED_NOTHROW,
-	DELETE,
-	DELETE_ARRAY,
-	DELETE_SIZED,
-	DELETE_ARRAY_SIZED,
-	DELETE_NOTHROW,
-	DELETE_ARRAY_NOTHROW,
-	DELETE_ALIGNED,
-	DELETE_ARRAY_ALIGNED,
-	DELETE_SIZED_ALIGNED,
-	DELETE_ARRAY_SIZED_ALIGNED,
-	DELETE_ALIGNED_NOTHROW,
-	DELETE_ARRAY_ALIGNED_NOTHROW,
-	FORMS
-};
+/* clang-format off */
+#define DIRECT_NEW_FORMS(X) \
+	X(NEW, _Znwm, (size_t size), (size), plain, 0, NULL) \
+	X(NEW_ARRAY, _Znam, (size_t size), (size), plain, 0, NULL)
+#define OTHER_NEW_FORMS(X) \
+	X(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, (size_t size, const void *t), (size, t), nothrow, 0, t) \
+	X(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, (size_t size, const void *t), (size, t), nothrow, 0, t) \
+	X(NEW_ALIGNED, _ZnwmSt11align_val_t, (size_t size, size_t a), (size, a), aligned, a, NULL) \
+	X(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, (size_t size, size_t a), (size, a), aligned, a, NULL) \
+	X(NEW_ALIGNED_NOTHROW, _ZnwmSt11align_val_tRKSt9nothrow_t, \
+	  (size_t size, size_t a, const void *t), (size, a, t), aligned_nothrow, a, t) \
+	X(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, \
+	  (size_t size, size_t a, const void *t), (size, a, t), aligned_nothrow, a, t)
+#define DELETE_FORMS(X) \
+	X(DELETE, _ZdlPv, (void *p), (p), delete_plain, 0, 0) \
+	X(DELETE_ARRAY, _ZdaPv, (void *p), (p), delete_plain, 0, 0) \
+	X(DELETE_SIZED, _ZdlPvm, (void *p, uintptr_t x), (p, x), delete_with_one, x, 0) \
+	X(DELETE_ARRAY_SIZED, _ZdaPvm, (void *p, uintptr_t x), (p, x), delete_with_one, x, 0) \
+	X(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, (void *p, uintptr_t x), (p, x), delete_with_one, x, 0) \
+	X(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, (void *p, uintptr_t x), (p, x), delete_with_one, x, 0) \
+	X(DELETE_ALIGNED, _ZdlPvSt11align_val_t, (void *p, uintptr_t x), (p, x), delete_with_one, x, 0) \
+	X(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, (void *p, uintptr_t x), (p, x), delete_with_one, x, 0) \
+	X(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, (void *p, uintptr_t x, uintptr_t y), (p, x, y), delete_with_two, x, y) \
+	X(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, (void *p, uintptr_t x, uintptr_t y), (p, x, y), delete_with_two, x, y) \
+	X(DELETE_ALIGNED_NOTHROW, _ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, uintptr_t x, uintptr_t y), (p, x, y), delete_with_two, x, y) \
+	X(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, uintptr_t x, uintptr_t y), (p, x, y), delete_with_two, x, y)
+#define NEW_FORMS(X) DIRECT_NEW_FORMS(X) OTHER_NEW_FORMS(X)
+
+#define FORM(form, symbol, parameters, arguments, member, second, third) form,
+enum { NEW_FORMS(FORM) DELETE_FORMS(FORM) FORMS };
+#undef FORM
+/* clang-format on */
 
 /* Every form takes its arguments in this order, so one type serves each kind. */
 union form {

@@ -17,17 +17,12 @@
  * that library.
  */
 #include <dlfcn.h>
-#include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "modes/heap/allocator.h"
 #include "profile/profile.h"
 #include "modes/heap/hooks/heap_hooks.h"
 #include "host/host.h"
-#include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/text.h"
 #include "unwind/unwind.h"
@@ -37,28 +32,8 @@
 #define HOT __attribute__((aligned(64)))
 #define CALLER __builtin_return_address(0)
 
-static const char *const names[FORMS] = {
-	"_Znwm",
-	"_Znam",
-	"_ZnwmRKSt9nothrow_t",
-	"_ZnamRKSt9nothrow_t",
-	"_ZnwmSt11align_val_t",
-	"_ZnamSt11align_val_t",
-	"_ZnwmSt11align_val_tRKSt9nothrow_t",
-	"_ZnamSt11align_val_tRKSt9nothrow_t",
-	"_ZdlPv",
-	"_ZdaPv",
-	"_ZdlPvm",
-	"_ZdaPvm",
-	"_ZdlPvRKSt9nothrow_t",
-	"_ZdaPvRKSt9nothrow_t",
-	"_ZdlPvSt11align_val_t",
-	"_ZdaPvSt11align_val_t",
-	"_ZdlPvmSt11align_val_t",
-	"_ZdaPvmSt11align_val_t",
-	"_ZdlPvSt11align_val_tRKSt9nothrow_t",
-	"_ZdaPvSt11align_val_tRKSt9nothrow_t",
-};
+#define NAME(form, symbol, parameters, arguments, member, second, third) #symbol,
+static const char *const names[FORMS] = { NEW_FORMS(NAME) DELETE_FORMS(NAME) };
 
 union form cp_new_forms[FORMS] CP_START_DATA;
 #define real cp_new_forms
@@ -294,7 +269,7 @@ static inline __attribute__((always_inline)) bool is_allocated(void **p, size_t 
 	return cp_likely(*p);
 }
 
-#define DIRECT_NEW_FORM(form, symbol)                                                              \
+#define DIRECT_NEW_FORM(form, symbol, parameters, arguments, member, alignment, nothrow)           \
 	INTERPOSE void *symbol(size_t size);                                                       \
 	INTERPOSE HOT void *symbol(size_t size)                                                    \
 	{                                                                                          \
@@ -314,19 +289,8 @@ static inline __attribute__((always_inline)) bool is_allocated(void **p, size_t 
 					    : new_slow(form, size, alignment, nothrow);            \
 	}
 
-#define ALIGNED (size_t size, size_t a)
-#define NOTHROW (size_t size, const void *t)
-#define BOTH (size_t size, size_t a, const void *t)
-DIRECT_NEW_FORM(NEW, _Znwm)
-DIRECT_NEW_FORM(NEW_ARRAY, _Znam)
-NEW_FORM(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
-NEW_FORM(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, NOTHROW, (size, t), nothrow, 0, t)
-NEW_FORM(NEW_ALIGNED, _ZnwmSt11align_val_t, ALIGNED, (size, a), aligned, a, NULL)
-NEW_FORM(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, ALIGNED, (size, a), aligned, a, NULL)
-NEW_FORM(NEW_ALIGNED_NOTHROW, _ZnwmSt11align_val_tRKSt9nothrow_t, BOTH, (size, a, t),
-	 aligned_nothrow, a, t)
-NEW_FORM(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, BOTH, (size, a, t),
-	 aligned_nothrow, a, t)
+DIRECT_NEW_FORMS(DIRECT_NEW_FORM)
+OTHER_NEW_FORMS(NEW_FORM)
 
 static void call_delete(unsigned form, void *p, uintptr_t first, uintptr_t second)
 {
@@ -379,21 +343,4 @@ static inline __attribute__((always_inline)) bool is_direct_delete(unsigned form
 			delete_slow(form, p, first, second);                                       \
 	}
 
-#define WITH (void *p, uintptr_t x)
-#define WITH_BOTH (void *p, uintptr_t x, uintptr_t y)
-DELETE_FORM(DELETE, _ZdlPv, (void *p), (p), delete_plain, 0, 0)
-DELETE_FORM(DELETE_ARRAY, _ZdaPv, (void *p), (p), delete_plain, 0, 0)
-DELETE_FORM(DELETE_SIZED, _ZdlPvm, WITH, (p, x), delete_with_one, x, 0)
-DELETE_FORM(DELETE_ARRAY_SIZED, _ZdaPvm, WITH, (p, x), delete_with_one, x, 0)
-DELETE_FORM(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, WITH, (p, x), delete_with_one, x, 0)
-DELETE_FORM(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, WITH, (p, x), delete_with_one, x, 0)
-DELETE_FORM(DELETE_ALIGNED, _ZdlPvSt11align_val_t, WITH, (p, x), delete_with_one, x, 0)
-DELETE_FORM(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, WITH, (p, x), delete_with_one, x, 0)
-DELETE_FORM(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, WITH_BOTH, (p, x, y), delete_with_two, x,
-	    y)
-DELETE_FORM(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, WITH_BOTH, (p, x, y),
-	    delete_with_two, x, y)
-DELETE_FORM(DELETE_ALIGNED_NOTHROW, _ZdlPvSt11align_val_tRKSt9nothrow_t, WITH_BOTH, (p, x, y),
-	    delete_with_two, x, y)
-DELETE_FORM(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, WITH_BOTH, (p, x, y),
-	    delete_with_two, x, y)
+DELETE_FORMS(DELETE_FORM)
