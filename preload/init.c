@@ -2,17 +2,13 @@
 /* Load and unload of the library: constructor, destructor, quick_exit. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "modes/heap/allocator.h"
 #include "modes/heap/hooks/heap_hooks.h"
 #include "modes/io/io.h"
 #include "modes/lock/lock.h"
-#include "host/host.h"
 #include "host/real.h"
 #include "session/session.h"
-#include "base/atomic.h"
 #include "base/start_data.h"
 #include "modes/heap/signal/heap_signal.h"
 #include "collect/collect.h"

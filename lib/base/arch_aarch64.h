@@ -175,7 +175,6 @@ static inline char *cp_thread_pointer(void)
 static inline void cp_thread_pointer_fill(char *tp, const char *from, const void *dtv)
 {
 	((const void **)tp)[0] = dtv;
-	(void)from;
 }
 
 /* clone(2) with FLAGS. The child runs fn(arg) on the stack that ends at TOP, and exits with status
@@ -307,7 +306,6 @@ static inline void cp_frame_copy(const ucontext_t *uc, uintptr_t low, uintptr_t 
 {
 	struct cp_frame_extra *e;
 
-	(void)sp;
 	__builtin_memcpy((void *)low, (const void *)cp_frame_low(uc),
 			 cp_frame_high(uc) - cp_frame_low(uc));
 	e = cp_frame_extra((const ucontext_t *)(low + CP_FRAME_CONTEXT));

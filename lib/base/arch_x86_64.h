@@ -32,7 +32,6 @@ static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, l
  * page tables, because the kernel gives out higher addresses only on request. */
 static inline uintptr_t cp_arch_user_space(const void *somewhere)
 {
-	(void)somewhere;
 	return (uintptr_t)1 << 47;
 }
 
@@ -314,7 +313,6 @@ static inline void cp_context_enter(ucontext_t *uc, uintptr_t handler, int sig, 
 {
 	greg_t *r = uc->uc_mcontext.gregs;
 
-	(void)restorer;
 	r[REG_RIP] = (greg_t)handler;
 	r[REG_RSP] = (greg_t)low;
 	r[REG_RDI] = sig;

@@ -2,7 +2,6 @@
 /* A bump allocator over mmapped pages; see base.h. */
 #include "base/base.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/sys.h"

@@ -32,19 +32,6 @@ static inline void cp_add_local(uint64_t *p, uint64_t v)
 #endif
 }
 
-/* Replaces FROM by TO in *P. Returns false if *P was not FROM. */
-static inline bool cp_cas_local(uint32_t *p, uint32_t from, uint32_t to)
-{
-#if defined(__x86_64__)
-	uint32_t was = from;
-
-	__asm__ volatile("cmpxchgl %2, %0" : "+m"(*p), "+a"(was) : "r"(to) : "memory", "cc");
-	return was == from;
-#else
-	return cp_cas_acqrel(p, &from, to);
-#endif
-}
-
 /* A compiler barrier. Orders a thread with its own signal handler. */
 #define cp_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 

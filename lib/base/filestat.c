@@ -3,11 +3,9 @@
 #include "base/base.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/major.h>
 #include <linux/stat.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/sys.h"
 

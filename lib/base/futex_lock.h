@@ -10,9 +10,6 @@
 #ifndef CP_FUTEX_LOCK_H
 #define CP_FUTEX_LOCK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/atomic.h"
 #include "base/sys.h"
 

@@ -3,8 +3,6 @@
  * because only the last star is ever retried. */
 #include "base/base.h"
 
-#include <stddef.h>
-
 /* Returns the address after the closing bracket of the set at P, or NULL. A bracket that comes
  * first in its set is a member, not the end. */
 static const char *set_end(const char *p, const char *end)

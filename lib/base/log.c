@@ -5,8 +5,6 @@
 #include <asm/ioctls.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/start_data.h"
 #include "base/sys.h"

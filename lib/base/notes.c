@@ -2,8 +2,6 @@
 /* Notes about a run; see base.h. */
 #include "base/base.h"
 
-#include <stdint.h>
-
 #include "base/atomic.h"
 #include "base/text.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/arch.h"
 #include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"

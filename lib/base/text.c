@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 struct out {
 	char *to;

@@ -3,8 +3,6 @@
 #include "base/base.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/sys.h"

@@ -4,11 +4,6 @@
 
 #include <errno.h>
 
-#include "base/arch.h"
-#include "base/atomic.h"
-#include "base/base.h"
-#include "base/sys.h"
-
 /* The demanglers recurse. Only touched pages are resident. */
 #define WORK_STACK ((size_t)1 << 20)
 

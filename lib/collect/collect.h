@@ -5,18 +5,10 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 #include "base/control.h"
 #include "base/futex_lock.h"
 #include "output/output.h"
-#include "settings/settings.h"
-#include "sample/ring.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 /* control_socket.c
  *

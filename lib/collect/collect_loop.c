@@ -2,16 +2,10 @@
 /* The collector's loop: it sleeps, serves requests, looks for unannounced threads, and notices when
  * it is the last task. See collect.h.
  */
-#include <time.h>
 
 #include "collect/collect.h"
 #include "host/host.h"
-#include "sample/sample.h"
-#include "base/atomic.h"
 #include "unwind/signal/unwind_signal.h"
-#include "sample/lock_clock.h"
-#include "base/sys.h"
-#include "profile/profile.h"
 
 /* Intervals of the sweep for unannounced threads: the first is used after the start and while such
  * a thread was seen, the second otherwise. */
@@ -92,7 +86,6 @@ static void add_path(void *unused)
 	struct cp_control_place place;
 	int err;
 
-	(void)unused;
 	cp_collector.work->control_place(&place);
 	if (!place.path)
 		return;

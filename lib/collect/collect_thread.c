@@ -2,17 +2,10 @@
 /* Begin and end of the collector: a task, with a libc thread where changes of credentials don't
  * pass through the profiler. See collect.h. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
 
 #include "collect/collect.h"
-#include "base/base.h"
 #include "host/real.h"
-#include "base/atomic.h"
 #include "base/start_data.h"
-#include "base/sys.h"
-#include "sample/thread.h"
 
 /* Size of the thread's own stack: it only waits and switches to the work stack. The program's
  * atexit handlers may run on it when it is the last thread. */
@@ -46,7 +39,6 @@ static void *collector(void *unused)
 {
 	uint32_t running = CP_COLLECTOR_RUNNING;
 
-	(void)unused;
 	cp_store_release(&cp_collector.thread_tid, cp_sys_gettid());
 	cp_store_release(&cp_collector.joining, 0);
 	cp_sys_leave_realtime();

@@ -8,12 +8,9 @@
 #include "collect/collect.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/atomic.h"
-#include "base/sys.h"
 #include "base/text.h"
 
 /* RENAME_NOREPLACE, which older headers lack. */

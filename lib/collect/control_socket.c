@@ -5,14 +5,9 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <poll.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
 
 #define BACKLOG 16

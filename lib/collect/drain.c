@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-#include "output/output.h"
-#include "base/atomic.h"
-#include "sample/thread.h"
-#include "sample/ring.h"
-#include "base/sys.h"
-#include "base/base.h"
-
 static void read_name(const struct cp_thread *t, char *name)
 {
 	if (t->named)

@@ -3,11 +3,8 @@
 #include "collect/collect.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
 
 /* So long a period that the probe is closed before its first hit. */

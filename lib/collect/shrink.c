@@ -2,11 +2,6 @@
 /* Gives up rows; see collect.h. */
 #include "collect/collect.h"
 
-#include "base/atomic.h"
-#include "output/output.h"
-#include "profile/profile.h"
-#include "sample/thread.h"
-
 /* Number of locations that are kept with their names over windows, because naming is expensive. */
 #define LOCATIONS_KEPT 32768u
 

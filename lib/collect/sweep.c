@@ -3,14 +3,7 @@
 #include "collect/collect.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <string.h>
 
-#include "output/output.h"
-#include "sample/thread.h"
-#include "base/atomic.h"
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
 
 int cp_sweep_each(int (*visit)(int tid, void *context), void *context)

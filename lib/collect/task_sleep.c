@@ -3,12 +3,7 @@
 #include "collect/collect.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-
-#include "base/atomic.h"
-#include "base/sys.h"
 
 #define WAKE_SIGNAL 33
 

@@ -3,15 +3,10 @@
 #include "collect/collect.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "host/signal/host_signal.h"
-#include "base/atomic.h"
-#include "base/base.h"
-#include "base/sys.h"
 
 int cp_thread_timer_create(const struct cp_thread *t, enum cprof_mode mode)
 {

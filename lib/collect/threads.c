@@ -4,21 +4,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "host/host.h"
 #include "unwind/unwind.h"
-#include "output/output.h"
-#include "base/atomic.h"
-#include "sample/thread.h"
-#include "host/signal/host_signal.h"
-#include "base/futex_lock.h"
 #include "base/start_data.h"
-#include "base/sys.h"
 
 extern void *__libc_stack_end; /* set by ld.so: the begin of main's stack */
 

@@ -6,17 +6,7 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
-#include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
-
-#include "base/base.h"
-#include "base/arch.h"
-#include "base/atomic.h"
-#include "sample/thread.h"
-#include "base/futex_lock.h"
-#include "base/sys.h"
 
 /* Heavy work runs on the collector's stack, see cp_collect_run. Only touched pages count. */
 #define STACK_SIZE ((size_t)256 << 10)
@@ -184,7 +174,6 @@ void cp_worker_stay_in_table(void)
 
 static void task(void *unused)
 {
-	(void)unused;
 	cp_sys_leave_realtime();
 	cp_sys2(SYS_prctl, PR_SET_NAME, "cprof");
 	cp_thread_own_begin();

@@ -9,18 +9,12 @@
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "session/session.h"
-#include "host/host.h"
 #include "host/real.h"
-#include "sample/ring.h"
-#include "base/atomic.h"
-#include "base/sys.h"
 
 /* Number of pointers that have reserved room. A larger environment is passed on unchanged, and the
  * new program then examines its parent. */

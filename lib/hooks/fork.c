@@ -6,12 +6,9 @@
  * allocator.
  */
 #include <errno.h>
-#include <pty.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "host/host.h"
 #include "session/session.h"
 #include "host/real.h"
 

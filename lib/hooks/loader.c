@@ -7,10 +7,8 @@
 #include <dlfcn.h>
 
 #include "unwind/unwind.h"
-#include "host/host.h"
 #include "modes/heap/heap.h"
 #include "host/real.h"
-#include "sample/sample.h"
 #include "session/session.h"
 
 /* Stacks may also be taken without a session, by cprof_backtrace. */

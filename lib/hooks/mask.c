@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal masks and waits for signals; see lib/host/host.h. */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "host/host.h"

@@ -14,17 +14,11 @@
  * mq_notify is here because it depends on descriptors, too: the collector must not close any after
  * the call.
  */
-#include <errno.h>
 #include <linux/close_range.h>
-#include <mqueue.h>
-#include <sched.h>
-#include <sys/syscall.h>
 
-#include "host/host.h"
 #include "modes/io/hooks/io_hooks.h"
 #include "session/session.h"
 #include "host/real.h"
-#include "base/sys.h"
 
 /* Defined in <linux/close_range.h> since Linux 5.11. */
 #ifndef CLOSE_RANGE_CLOEXEC

@@ -7,18 +7,10 @@
  * Nearly all calls cost only a comparison, and a path is read only after the kernel has read it.
  * These functions may also be called in handlers, and in the child of a vfork.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
-#include "host/host.h"
 #include "host/real.h"
 #include "modes/io/hooks/io_hooks.h"
 #include "session/session.h"
-#include "base/sys.h"
 #include "base/text.h"
 
 /* The directory's own link, its parent's, and those of two threads: the program's and the

@@ -4,7 +4,6 @@
  * profiler looks which handler the kernel has. libc's then gets its signals as any handler of the
  * program does, and both profiles are right.
  */
-#include <string.h>
 #include <sys/gmon.h>
 #include <sys/profil.h>
 #include <unistd.h>

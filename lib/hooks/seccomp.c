@@ -13,16 +13,8 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/prctl.h>
 
-#include "base/atomic.h"
-#include "host/host.h"
-#include "sample/sample.h"
 #include "session/session.h"
-#include "base/sys.h"
 
 /* The kernel requires no new privileges, or CAP_SYS_ADMIN in the caller's own user namespace, which
  * capget reports. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals to a thread. A SIGPROF to the calling thread goes through host.h. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include "host/host.h"
 #include "host/real.h"
-#include "base/sys.h"
 
 static bool killed(int sig)
 {

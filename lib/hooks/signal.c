@@ -3,14 +3,9 @@
  * (host.h).
  */
 #include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "host/host.h"
-#include "host/signal/host_signal.h"
-#include "base/sys.h"
 
 /* Signals that siginterrupt made interrupting; for them signal() omits SA_RESTART. */
 static uint64_t interrupting;

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* syscall(): libc's function for system calls without a wrapper. Some of them end the process;
  * rt_sigaction is handled as sigaction. */
-#include <errno.h>
 #include <linux/close_range.h>
-#include <linux/futex.h>
 #include <linux/seccomp.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "hooks/hooks.h"
-#include "host/host.h"
 #include "host/real.h"
 #include "session/session.h"
-#include "host/signal/host_signal.h"
-#include "base/atomic.h"
 #include "modes/io/hooks/io_hooks.h"
-#include "modes/io/signal/io_signal.h"
 #include "modes/lock/signal/lock_signal.h"
-#include "sample/sample.h"
-#include "sample/ring.h"
-#include "base/sys.h"
 
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13

@@ -3,12 +3,9 @@
  * registers it.
  */
 #include <errno.h>
-#include <pthread.h>
 
-#include "host/host.h"
 #include "host/real.h"
 #include "session/session.h"
-#include "host/signal/host_signal.h"
 #include "collect/collect.h"
 
 /* Declared in libc's <threads.h>; older versions have no such header. */

@@ -4,11 +4,8 @@
 
 #include <linux/prctl.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <sys/ptrace.h>
 
-#include "base/atomic.h"
-#include "base/base.h"
 #include "host/host.h"
 #include "modes/cpu/cpu.h"
 #include "modes/cpu/signal/cpu_signal.h"
@@ -16,8 +13,6 @@
 #include "modes/event/signal/event_hit.h"
 #include "modes/wall/wall.h"
 #include "host/real.h"
-#include "sample/thread.h"
-#include "base/sys.h"
 
 /* Returns the caller's record, or NULL if it has none. */
 static struct cp_thread *own_record(void)

@@ -2,13 +2,7 @@
 /* Signal chaining: calls the program's handlers from the profiler's; see host.h. */
 #include "host/host.h"
 
-#include <stdint.h>
 #include <string.h>
-#include <ucontext.h>
-
-#include "base/atomic.h"
-#include "host/signal/host_signal.h"
-#include "base/sys.h"
 
 static const struct cp_chained_hooks *hooks;
 static uint32_t armed[65]; /* 1 = the one-call handler has not been called yet */

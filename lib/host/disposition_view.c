@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "base/sys.h"
-
 /* The flags and mask bits that libc and the kernel change when the program sets a disposition and
  * reads it back. */
 #ifdef __x86_64__

@@ -3,12 +3,8 @@
 #include "host/host.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <time.h>
 
 #include "host/real.h"
-#include "host/signal/host_signal.h"
-#include "base/sys.h"
 
 #define DUMPS_CORE                                                                                 \
 	(CP_SIGBIT(SIGQUIT) | CP_SIGBIT(SIGILL) | CP_SIGBIT(SIGTRAP) | CP_SIGBIT(SIGABRT) |        \
@@ -82,7 +78,6 @@ void cp_fatal_handler(int sig, siginfo_t *si, void *context)
 	bool ours = cp_profiled_is_ours();
 	int saved = errno;
 
-	(void)context;
 	if (cp_sys_getpid() == 1 && !happens_again(sig, si))
 		return;
 	work->end((DUMPS_CORE & CP_SIGBIT(sig)) != 0);

@@ -2,12 +2,6 @@
 /* The mark is a page that the kernel wipes in every copy (since Linux 4.14); see host.h. */
 #include "host/host.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
-#include "base/sys.h"
-
 static uint32_t *mark; /* NULL: not made yet, or the kernel has no such pages */
 static uint32_t expected;
 

@@ -2,10 +2,6 @@
 /* The masks of the program's handlers; see host.h. */
 #include "host/host.h"
 
-#include "base/atomic.h"
-#include "base/sys.h"
-#include "host/signal/host_signal.h"
-
 static unsigned char
 	prof_added[65]; /* the profiler added SIGPROF to the mask of the signal's handler */
 static bool any_prof_added;

@@ -2,14 +2,7 @@
 /* Which stack the profiler's handlers use; see host.h. */
 #include "host/host.h"
 
-#include <signal.h>
-#include <stddef.h>
 #include <sys/auxv.h>
-
-#include "base/atomic.h"
-#include "base/sys.h"
-#include "host/signal/host_signal.h"
-#include "sample/thread.h"
 
 /* Room that the profiler's handlers may need on an alternate stack besides the kernel's frame. They
  * unwind and write files on their own stacks. (Half of this was measured.) */

@@ -3,12 +3,6 @@
 #ifndef CP_HOST_HOST_H
 #define CP_HOST_HOST_H
 
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
-
 #include "base/sys.h"
 #include "host/signal/host_signal.h"
 #include "settings/settings.h"

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "host/real.h"
-#include "host/signal/host_signal.h"
-#include "base/sys.h"
 
 /* Deliver a SIGPROF that was deferred while it was blocked. */
 static void deliver_held(void)

@@ -3,13 +3,9 @@
 #include "host/host.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/prctl.h>
 
 #include "output/output.h"
-#include "settings/settings.h"
-#include "base/sys.h"
 #include "base/text.h"
 
 #define PINNED_MAX ((size_t)2 * CP_PATH_MAX)

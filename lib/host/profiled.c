@@ -2,11 +2,7 @@
 /* Knows which process is profiled; see host.h. */
 #include "host/host.h"
 
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "base/start_data.h"
-#include "base/sys.h"
 
 static uint32_t active CP_START_DATA;
 static uint32_t retired CP_START_DATA;

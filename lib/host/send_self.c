@@ -4,12 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
-#include <ucontext.h>
-
-#include "base/atomic.h"
-#include "host/signal/host_signal.h"
-#include "base/sys.h"
 
 /* Return true if the profiler's handler will get the wake-up. Any other handler would see a stray
  * signal. */

@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/base.h"
-#include "base/sys.h"
 #include "host/real.h"
-#include "host/signal/host_signal.h"
 
 enum kind { KIND_NONE, KIND_PROF, KIND_DUMP, KIND_DUMP_HEAP, KIND_TOGGLE, KIND_FATAL };
 
@@ -31,24 +28,18 @@ static const struct cp_signal_work *work;
 
 static void on_dump(int sig, siginfo_t *si, void *context)
 {
-	(void)sig;
-	(void)si;
 	work->dump(CP_MAIN_MODES);
 	cp_restart_check(context);
 }
 
 static void on_dump_heap(int sig, siginfo_t *si, void *context)
 {
-	(void)sig;
-	(void)si;
 	work->dump(CPROF_HEAP);
 	cp_restart_check(context);
 }
 
 static void on_toggle(int sig, siginfo_t *si, void *context)
 {
-	(void)sig;
-	(void)si;
 	work->toggle();
 	cp_restart_check(context);
 }

@@ -3,12 +3,10 @@
 #include "host/host.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "host/real.h"
-#include "host/signal/host_signal.h"
 
 /* Note the disposition NOW, which the kernel has, if it is the program's. */
 static void note_program(const struct sigaction *now)

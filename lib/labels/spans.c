@@ -2,11 +2,8 @@
 /* Kinds of spans; see spans.h. */
 #include "labels/spans.h"
 
-#include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/atomic.h"
 #include "sample/thread.h"
 #include "base/sys.h"
 

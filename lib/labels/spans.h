@@ -3,10 +3,6 @@
 #ifndef CP_SPANS_H
 #define CP_SPANS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/base.h"
 #include "labels/signal/labels_signal.h"
 

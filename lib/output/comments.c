@@ -2,13 +2,10 @@
 /* Makes the comments of a profile; see output.h. */
 #include "output/output.h"
 
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "cp-build.h"
-#include "base/base.h"
 #include "labels/spans.h"
-#include "sample/sample.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/sys.h"
 #include "labels/spans.h"
-#include "sample/sample.h"
 
 static struct cp_consumer *at(const struct cp_run *r, size_t i)
 {

@@ -4,11 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/base.h"
-#include "settings/settings.h"
-#include "output/pprof.h"
 #include "base/sys.h"
 
 /* Number of names tried for a process that must not overwrite: NAME.PID, NAME.PID.2, ... */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Encodes aggregated samples as pprof; see pprof.h. */
-#include "output/pprof.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "output/output.h"
 #include "base/text.h"

@@ -16,17 +16,13 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "settings/settings.h"
-#include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -3,7 +3,6 @@
 #include "output/output.h"
 
 #include "base/start_data.h"
-#include "settings/settings.h"
 
 static const struct cp_mode_ops *const *table CP_START_DATA;
 

@@ -3,17 +3,8 @@
 #ifndef CP_OUTPUT_OUTPUT_H
 #define CP_OUTPUT_OUTPUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "cprof.h"
 #include "output/pprof.h"
-#include "profile/profile.h"
-#include "symbols/symbols.h"
 #include "settings/settings.h"
-#include "sample/ring.h"
-#include "sample/thread.h"
 #include "sample/wakes.h"
 
 /* run.c

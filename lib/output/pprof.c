@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "base/sys.h"
 
 #define SCRATCH_MIN ((size_t)32 << 10)

@@ -3,13 +3,7 @@
 #ifndef CP_OUTPUT_PPROF_H
 #define CP_OUTPUT_PPROF_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "profile/profile.h"
-#include "sample/thread.h"
-#include "base/base.h"
 
 /* deflate.c
  *

@@ -2,9 +2,6 @@
 /* See output.h. */
 #include "output/output.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -3,9 +3,7 @@
 #include "output/pprof.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "sample/thread.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -3,10 +3,8 @@
 #include "output/output.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "base/sys.h"
 
 /* Rows are sorted by hashes of their outer frames: first of all but the 24 frames next to the leaf,

@@ -3,13 +3,8 @@
 #include "output/output.h"
 
 #include <string.h>
-#include <time.h>
 
-#include "sample/sample.h"
-#include "base/atomic.h"
-#include "sample/lock_clock.h"
 #include "base/sys.h"
-#include "output/pprof.h"
 
 #define TOGETHER_NS UINT64_C(1000000)
 

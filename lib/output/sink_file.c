@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <linux/fs.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -7,7 +7,6 @@
 #include "output/pprof.h"
 
 #include <errno.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "base/sys.h"

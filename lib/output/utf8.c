@@ -2,7 +2,6 @@
 /* UTF-8 check and repair; see pprof.h. */
 #include "output/pprof.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)

@@ -2,9 +2,6 @@
 /* The common part of the files of wakers; see output.h. */
 #include "output/output.h"
 
-#include <time.h>
-
-#include "base/atomic.h"
 #include "base/sys.h"
 
 #define L(x) ((unsigned long)(x))
@@ -46,7 +43,6 @@ void cp_wakers_fork_child(unsigned of, struct cp_thread *keep)
 
 uint64_t cp_wakers_period(const struct cp_run *r)
 {
-	(void)r;
 	return 1;
 }
 

@@ -3,13 +3,10 @@
 #include "profile/profile.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "symbols/demangle.h"
-#include "symbols/symbols.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 
 #define NAME_MAX_BYTES (16 << 10)
 

@@ -3,11 +3,6 @@
 #ifndef CP_PROFILE_PROFILE_H
 #define CP_PROFILE_PROFILE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/base.h"
-#include "sample/ring.h"
 #include "sample/thread.h"
 #include "symbols/symbols.h"
 

@@ -2,13 +2,11 @@
 /* Measures the rate of the processor's counter; see profile.h. */
 #include "profile/profile.h"
 
-#include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #include "sample/sample.h"
-#include "base/atomic.h"
 #include "base/sys.h"
 
 /* Over a shorter time, a rate would be less accurate than 1 in 10,000. */

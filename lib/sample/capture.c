@@ -2,11 +2,6 @@
 /* Takes one sample, from registers to ring; see sample.h. */
 #include "sample/sample.h"
 
-#include <signal.h>
-
-#include "base/arch.h"
-#include "base/atomic.h"
-#include "sample/thread.h"
 #include "base/sys.h"
 
 struct cp_capture_settings cp_capture_settings;

@@ -2,9 +2,6 @@
 /* Counts captures in flight; see sample.h. */
 #include "sample/sample.h"
 
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "base/sys.h"
 
 static uint32_t phase;	      /* the low bit selects the counter */

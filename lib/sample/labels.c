@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
 
 _Static_assert(sizeof(struct cp_labels) <= 4096, "one page a thread");

@@ -2,10 +2,8 @@
 /* Interned sets of labels; see thread.h. */
 #include "sample/thread.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
 
 #define BUCKETS (UINT32_C(1) << 17)

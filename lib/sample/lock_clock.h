@@ -10,10 +10,8 @@
 #ifndef CP_LOCK_CLOCK_H
 #define CP_LOCK_CLOCK_H
 
-#include <stdint.h>
 #include <time.h>
 
-#include "base/atomic.h"
 #include "sample/sample.h"
 
 /* Written by the control half: by lock.c, the rate by collect_loop.c. */

@@ -2,9 +2,6 @@
 /* The profiler's own CPU time; see sample.h. */
 #include "sample/sample.h"
 
-#include <time.h>
-
-#include "base/atomic.h"
 #include "base/sys.h"
 
 /* Work on threads of the program, under the collector's lock. */

@@ -2,12 +2,9 @@
 /* perf events without open descriptors; see sample.h. */
 #include "sample/sample.h"
 
-#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
 
 /* An event's period is up to 1/SPREAD of the requested one longer or shorter. A program whose

@@ -2,8 +2,6 @@
 /* Per-thread sample rings and their pool; see ring.h. */
 #include "sample/ring.h"
 
-#include <stddef.h>
-
 #include "base/atomic.h"
 #include "base/sys.h"
 

@@ -3,13 +3,7 @@
 #ifndef CP_SAMPLE_SAMPLE_H
 #define CP_SAMPLE_SAMPLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arch.h"
-#include "base/atomic.h"
-#include "sample/ring.h"
 #include "sample/thread.h"
 
 /* The interface of every unwinder to the capture step, and the guarantees that an unwinder may

@@ -3,10 +3,6 @@
 #ifndef CP_SAMPLE_THREAD_H
 #define CP_SAMPLE_THREAD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/atomic.h"
 #include "sample/ring.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Notes when the program forbids the processor's counter; see sample.h. */
-#include "sample/sample.h"
 
 #include <linux/prctl.h>
 

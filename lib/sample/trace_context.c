@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
 
 int64_t cp_trace_context_at;

@@ -2,11 +2,6 @@
 /* Counts open waits by bucket, and draws which of them are samples; see wakes.h. */
 #include "sample/wakes.h"
 
-#include <stddef.h>
-#include <time.h>
-
-#include "sample/lock_clock.h"
-
 /* Epochs of 4 ms, about the kernel's tick. A wait of an earlier epoch may become a long one. */
 #define EPOCH_NS_SHIFT 22
 #define YOUNG UINT64_C(0x10000)

@@ -2,13 +2,7 @@
 /* Matches wakes with waits; see wakes.h. */
 #include "sample/wakes.h"
 
-#include <signal.h>
-#include <stddef.h>
-
-#include "base/arch.h"
 #include "base/sys.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 /* The state of an entry: a generation in the upper half, pins, and the number of waits that may
  * still take it. */

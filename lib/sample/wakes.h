@@ -3,13 +3,7 @@
 #ifndef CP_SAMPLE_WAKES_H
 #define CP_SAMPLE_WAKES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "sample/lock_clock.h"
-#include "sample/ring.h"
-#include "sample/thread.h"
 
 /* clang-format off */
 /* waiters.c

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The public functions of cprof.h, implemented by the session. */
-#include "cprof.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "session/session.h"
 #include "modes/heap/heap.h"
-#include "base/arch.h"
-#include "sample/sample.h"
 #include "unwind/unwind.h"
-#include "settings/settings.h"
-#include "base/atomic.h"
-#include "output/output.h"
 #include "base/text.h"
-#include "sample/thread.h"
 #include "collect/collect.h"
 
 #define API __attribute__((visibility("default")))

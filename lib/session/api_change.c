@@ -2,10 +2,6 @@
 /* One start or stop at a time; see session.h. */
 #include "session/session.h"
 
-#include <stdint.h>
-
-#include "base/atomic.h"
-
 static uint32_t changing;
 
 bool cp_api_change_begin(void)

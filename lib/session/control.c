@@ -5,21 +5,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <string.h>
 #include <sys/vfs.h>
-#include <time.h>
 
 #include "session/window.h"
-#include "base/atomic.h"
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
-#include "collect/collect.h"
 #include "cp-build.h"
 #include "labels/spans.h"
-#include "output/output.h"
-#include "output/pprof.h"
-#include "sample/sample.h"
 
 bool cp_control_wanted(bool early)
 {

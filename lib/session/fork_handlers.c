@@ -8,20 +8,9 @@
  */
 #include "session/session.h"
 
-#include <pthread.h>
-
-#include "base/atomic.h"
-#include "base/base.h"
-#include "collect/collect.h"
-#include "host/host.h"
-#include "host/signal/host_signal.h"
 #include "labels/spans.h"
-#include "output/output.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 #include "session/window.h"
 #include "unwind/unwind.h"
-#include "unwind/signal/unwind_signal.h"
 
 /* Returns whether captures must be stopped for the fork. Only libunwind has locks of its own,
  * which must not be copied while held. Captures that use libunwind end first; until the fork is

@@ -4,18 +4,11 @@
  * If the program has loaded gperftools itself and libcprof is preloaded, calls are passed on to
  * gperftools.
  */
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "session/session.h"
-#include "settings/settings.h"
-#include "cprof.h"
 #include "gperftools/heap-profiler.h"
 #include "gperftools/profiler.h"
-#include "base/arch.h"
-#include "base/atomic.h"
-#include "sample/sample.h"
 #include "modes/cpu/signal/cpu_signal.h"
 #include "collect/collect.h"
 #include "unwind/unwind.h"

@@ -3,12 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cprof.h"
-#include "base/base.h"
 #include "session/session.h"
-#include "base/atomic.h"
-#include "sample/thread.h"
-#include "output/output.h"
 #include "collect/collect.h"
 
 #define API __attribute__((visibility("default")))

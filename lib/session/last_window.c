@@ -3,20 +3,10 @@
 #include "session/window.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
-#include "base/control.h"
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
-#include "collect/collect.h"
-#include "output/output.h"
-#include "output/pprof.h"
-#include "sample/sample.h"
 #include "session/session.h"
 
 /* Linux's MFD_NOEXEC_SEAL, which older headers lack. */

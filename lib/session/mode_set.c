@@ -3,17 +3,10 @@
 #include "session/session.h"
 
 #include <errno.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/sys.h"
 #include "base/text.h"
 #include "collect/collect.h"
-#include "output/output.h"
-#include "output/pprof.h"
-#include "settings/settings.h"
-#include "sample/sample.h"
 
 static struct cp_config next; /* only the mode's settings in it are used */
 

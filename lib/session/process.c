@@ -9,16 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "host/host.h"
-#include "collect/collect.h"
-#include "base/base.h"
-#include "output/output.h"
-#include "sample/sample.h"
-#include "settings/settings.h"
 #include "modes/heap/allocator.h"
-#include "base/atomic.h"
-#include "host/signal/host_signal.h"
-#include "base/sys.h"
 #include "session/window.h"
 
 static const char *read_variable(const char *key)
@@ -178,7 +169,6 @@ static void say_run(const struct cp_run *r)
 
 static void say_end(void *arg)
 {
-	(void)arg;
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		const struct cp_run *r = &cp_session.runs[m];
 

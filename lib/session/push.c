@@ -3,13 +3,8 @@
 #include "session/session.h"
 
 #include <errno.h>
-#include <time.h>
 
-#include "base/atomic.h"
-#include "base/base.h"
-#include "base/sys.h"
 #include "collect/collect.h"
-#include "output/output.h"
 
 /* Most short processes have ended by then. */
 #define AFTER_NS UINT64_C(1000000000)

@@ -5,10 +5,6 @@
 #include <errno.h>
 
 #include "collect/collect.h"
-#include "output/output.h"
-#include "sample/sample.h"
-#include "settings/settings.h"
-#include "base/atomic.h"
 #include "base/text.h"
 
 struct cp_session cp_session;

@@ -2,12 +2,7 @@
 /* Starts the helper that serves; see serve.h. */
 #include "session/session.h"
 
-#include <time.h>
-
-#include "base/atomic.h"
-#include "base/sys.h"
 #include "collect/collect.h"
-#include "output/output.h"
 
 /* Most short processes have ended by then. */
 #define AFTER_NS UINT64_C(1000000000)

@@ -5,14 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "host/host.h"
-#include "collect/collect.h"
-#include "output/output.h"
-#include "base/base.h"
-#include "base/atomic.h"
-#include "base/sys.h"
 #include "base/text.h"
-#include "output/pprof.h"
 #include "unwind/unwind.h"
 #include "session/window.h"
 
@@ -133,7 +126,6 @@ int cp_session_dump_heap(const char *reason)
 
 static void withdraw(void *unused)
 {
-	(void)unused;
 	cp_control_path_withdraw();
 }
 

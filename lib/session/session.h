@@ -3,19 +3,9 @@
 #ifndef CP_SESSION_SESSION_H
 #define CP_SESSION_SESSION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/base.h"
 #include "base/control.h"
-#include "cprof.h"
 #include "host/host.h"
 #include "modes/wall/wall.h"
-#include "output/output.h"
-#include "output/pprof.h"
-#include "settings/settings.h"
-#include "sample/ring.h"
 
 /* api.c
  *

@@ -4,27 +4,11 @@
 #include "session/session.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "session/window.h"
-#include "host/host.h"
-#include "collect/collect.h"
 #include "unwind/unwind.h"
-#include "output/output.h"
-#include "base/arch.h"
-#include "settings/settings.h"
 #include "host/real.h"
-#include "base/atomic.h"
-#include "sample/sample.h"
-#include "host/signal/host_signal.h"
-#include "sample/ring.h"
-#include "base/base.h"
-#include "base/sys.h"
-#include "output/pprof.h"
-#include "symbols/symbols.h"
-#include "sample/thread.h"
 #include "base/text.h"
 
 /* Modes may be started from outside later, when there is no ordinary context. The heap mode's

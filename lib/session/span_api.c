@@ -2,15 +2,9 @@
 /* Span functions of cprof.h for the calling thread. Ordinary context. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
-#include "cprof.h"
 #include "session/session.h"
-#include "labels/signal/labels_signal.h"
-#include "base/sys.h"
-#include "sample/sample.h"
 #include "labels/spans.h"
-#include "base/atomic.h"
 #include "modes/heap/signal/heap_hot.h"
 
 #define API __attribute__((visibility("default")))

@@ -2,22 +2,12 @@
 /* What a thread waits for; see session.h. */
 #include "session/session.h"
 
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <poll.h>
-#include <string.h>
 #include <sys/select.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "modes/io/signal/io_signal.h"
 #include "modes/lock/lock.h"
-#include "sample/thread.h"
-
-#define FUTEX_LOCK_PI2_COMMAND 13
 
 /* Offsets of the futex words in libc's locks. A read-write lock and a barrier have several. */
 #define RWLOCK_PHASE_WORD 8

@@ -3,19 +3,11 @@
 #include "session/session.h"
 
 #include <errno.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "modes/io/io.h"
 #include "modes/lock/lock.h"
-#include "modes/wall/wall.h"
-#include "output/pprof.h"
-#include "profile/profile.h"
-#include "sample/sample.h"
 
 struct cp_threads_now {
 	struct cp_sink *sink;

@@ -3,16 +3,8 @@
 #include "session/window.h"
 
 #include <errno.h>
-#include <time.h>
 
-#include "collect/collect.h"
-#include "cprof.h"
-#include "output/output.h"
-#include "base/base.h"
-#include "sample/sample.h"
 #include "session/session.h"
-#include "base/atomic.h"
-#include "base/sys.h"
 #include "base/text.h"
 
 #define LATER_NS UINT64_C(100000000)
@@ -302,7 +294,6 @@ void cp_window_end(void *arg)
 
 void cp_window_abandon(void *arg)
 {
-	(void)arg;
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))
 		if (cp_session.runs[m].running)
 			cp_runs_abandon(m);
@@ -412,7 +403,6 @@ void cp_window_asked(void *arg)
 	uint32_t asked =
 		cp_exchange_acqrel(&cp_session.put_off, 0) | cp_collect_take(CP_REQUEST_DUMP);
 
-	(void)arg;
 	if (!(asked & CP_REQUEST_DUMP) || !cp_runs_any())
 		return;
 	cp_own_time_work_begin();

@@ -3,12 +3,7 @@
 #ifndef CP_SESSION_WINDOW_H
 #define CP_SESSION_WINDOW_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "collect/collect.h"
-#include "output/pprof.h"
-#include "sample/ring.h"
 
 /* last_window.c
  *

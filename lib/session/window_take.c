@@ -3,12 +3,7 @@
 #include "session/window.h"
 
 #include <errno.h>
-#include <time.h>
 
-#include "base/sys.h"
-#include "collect/collect.h"
-#include "output/output.h"
-#include "sample/sample.h"
 #include "session/session.h"
 
 /* Finds the consumer, or makes it known. Returns 0; -EUSERS; or -ESTALE: its window can't begin

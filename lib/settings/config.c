@@ -2,8 +2,6 @@
 /* Reads the settings from the environment; see settings.h. */
 #include "settings/settings.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "base/text.h"
 

@@ -3,7 +3,6 @@
 #include "settings/settings.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "base/text.h"

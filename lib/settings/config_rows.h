@@ -4,7 +4,6 @@
 #ifndef CP_CONFIG_ROWS_H
 #define CP_CONFIG_ROWS_H
 
-#include "cprof.h"
 #include "settings/settings.h"
 
 /* The struct that has the fields is CP_CONFIG_IN. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of settings that belong to no mode, the modes' tables, and settings in options structs;
  * see settings.h. */
-#include "settings/settings.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "settings/settings.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/text.h"
 

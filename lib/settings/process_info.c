@@ -4,11 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 #include "base/sys.h"
 #include "base/text.h"

@@ -3,10 +3,6 @@
 #ifndef CP_SETTINGS_SETTINGS_H
 #define CP_SETTINGS_SETTINGS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "sample/ring.h"
 
 /* The fields of the settings; config.c declares the functions that read them. */

@@ -3,7 +3,6 @@
 #include "settings/settings.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/base.h"
-
 #define CHUNK 512 /* symbols read at once: 12 KiB of the dump's stack */
 #define LONGEST_NAME 1024
 /* Steps allowed per symbol and query. Variables don't overlap, so only a malicious table exceeds

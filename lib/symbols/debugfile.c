@@ -3,8 +3,6 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "base/sys.h"
 #include "base/text.h"

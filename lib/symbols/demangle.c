@@ -9,8 +9,6 @@
 #include "symbols/demangle.h"
 
 #include <setjmp.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <libiberty/demangle.h>
 #include <libiberty/safe-ctype.h>

@@ -3,7 +3,6 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define DYNAMIC_MAX 1024 /* entries; real files have under 50 */

@@ -4,12 +4,9 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 
 #define NAME_MAX_BYTES 512
 

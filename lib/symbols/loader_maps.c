@@ -3,11 +3,9 @@
 #include "symbols/symbols.h"
 
 #include <limits.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>
 
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

@@ -3,11 +3,9 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 
 struct reader {
 	void (*take)(struct cp_maps_line *l, void *arg);

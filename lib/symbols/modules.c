@@ -7,7 +7,6 @@
 #include <sys/auxv.h>
 
 #include "base/sys.h"
-#include "base/base.h"
 
 #define READ_BYTES (16 << 10)
 

@@ -4,10 +4,7 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

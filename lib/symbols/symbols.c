@@ -3,11 +3,9 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/sys.h"
-#include "base/base.h"
 
 struct lookup {
 	const struct cp_symbol_module *m;

@@ -5,9 +5,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/base.h"
 

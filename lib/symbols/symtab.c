@@ -10,9 +10,7 @@
 #include "symbols/symbols.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "base/text.h"
 
 #define CHUNK 512 /* symbols read at once: three pages */

@@ -3,12 +3,8 @@
  * all of the module's information, once. */
 #include "unwind/unwind.h"
 
-#include <string.h>
-
 #include "symbols/symbols.h"
-#include "unwind/signal/unwind_signal.h"
 #include "base/sys.h"
-#include "base/base.h"
 
 #define HEAD_BYTES 12 /* bytes of .eh_frame_hdr before its table */
 #define TABLE_ENC 0x3b

@@ -5,12 +5,8 @@
 #include "unwind/unwind.h"
 
 #include <errno.h>
-#include <link.h>
 
-#include "base/atomic.h"
-#include "sample/sample.h"
 #include "base/futex_lock.h"
-#include "base/sys.h"
 
 struct filling {
 	struct cp_cfi_snapshot *to; /* NULL: only count */

@@ -6,11 +6,9 @@
  * Needed with glibc before 2.35, which has no _dl_find_object, and for modules without a sorted
  * table. A program with generated code causes misses all the time; then the intervals grow.
  */
-#include <time.h>
 
 #include "unwind/unwind.h"
 #include "symbols/symbols.h"
-#include "sample/sample.h"
 #include "base/sys.h"
 
 #define SEGMENTS 64

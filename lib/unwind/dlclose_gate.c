@@ -2,12 +2,6 @@
 /* The gate around dlclose; see unwind.h. */
 #include "unwind/unwind.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "sample/sample.h"
-#include "sample/thread.h"
-
 void (*cp_dlclose_gate_unloaded)(struct cp_module_diff *u);
 
 static bool is_on_own_stack(uint64_t address)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads libraries without the program's malloc, and libunwind on a private handle. See unwind.h. */
 #include "unwind/unwind.h"
-#include "unwind/signal/unwind_signal.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
-#include <stddef.h>
 
 void (*cp_library_lend)(bool on);
 

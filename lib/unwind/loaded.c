@@ -4,11 +4,7 @@
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
-#include <link.h>
-#include <stddef.h>
-#include <string.h>
 
-#include "base/atomic.h"
 #include "base/start_data.h"
 
 static bool module_holds(const struct dl_phdr_info *info, uintptr_t address)
@@ -224,7 +220,6 @@ static int find_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const struct search *s = arg;
 
-	(void)size;
 	if (s->file ? !is_file(info, s->file) : !module_holds(info, s->address))
 		return 0;
 	*s->o = range_of(info);
@@ -272,7 +267,6 @@ static int ask_module(struct dl_phdr_info *info, size_t size, void *arg)
 	struct question *q = arg;
 	struct tables t;
 
-	(void)size;
 	if (module_holds(info, (uintptr_t)&cp_loaded_next)) {
 		q->follows = true;
 		return 0;
@@ -325,7 +319,6 @@ static int seek(struct dl_phdr_info *info, size_t size, void *arg)
 	struct tables t;
 	const ElfW(Sym) * s;
 
-	(void)size;
 	if (q->address && !module_holds(info, (uintptr_t)q->address))
 		return 0;
 	t = tables_of_module(info);
@@ -354,7 +347,6 @@ void *cp_loaded_in_libc(const char *name)
 
 static int is_own(struct dl_phdr_info *info, size_t size, void *f)
 {
-	(void)size;
 	return module_holds(info, (uintptr_t)&cp_loaded_is_own)
 		       ? 1 + module_holds(info, (uintptr_t)f)
 		       : 0;

@@ -2,9 +2,6 @@
 /* Compares the modules before and after a dlclose; see unwind.h. */
 #include "unwind/unwind.h"
 
-#include <link.h>
-#include <stddef.h>
-
 #include "base/sys.h"
 
 /* Only address space is reserved: unwritten pages take no memory. */
@@ -47,7 +44,6 @@ static int list_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct cp_module_diff *u = arg;
 
-	(void)size;
 	u->adds = info->dlpi_adds;
 	u->subs = info->dlpi_subs;
 	u->full = u->count == MODULES;
@@ -81,7 +77,6 @@ static int mark_module(struct dl_phdr_info *info, size_t size, void *arg)
 	struct second *s = arg;
 	struct range now = range_of(info);
 
-	(void)size;
 	s->adds = info->dlpi_adds;
 	s->subs = info->dlpi_subs;
 	while (s->at < s->u->count && s->u->modules[s->at].low != now.low)
@@ -95,7 +90,6 @@ static int counters(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct second *s = arg;
 
-	(void)size;
 	s->adds = info->dlpi_adds;
 	s->subs = info->dlpi_subs;
 	return 1;

@@ -2,13 +2,7 @@
 /* Walks the loader's list of modules, safely across forks; see unwind.h. */
 #include "unwind/unwind.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
-
-#include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/thread.h"
 
 #define LONGEST_NS UINT64_C(1000000000)
 #define LOOK_NS 20000 /* interval at which a waiting thread checks */

@@ -4,12 +4,9 @@
 #define CP_UNWIND_UNWIND_H
 
 #include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "unwind/signal/unwind_signal.h"
 #include "settings/settings.h"
-#include "sample/sample.h"
 
 /* cfi_build.c
  *

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The unwinders: their walks run in handlers, their control halves are here. The session chooses
  * and uses one, outside handlers. */
-#include "sample/sample.h"
 
 #include <errno.h>
 
-#include "unwind/signal/unwind_signal.h"
 #include "unwind/signal/rules.h"
 #include "unwind/unwind.h"
-#include "base/atomic.h"
 #include "base/base.h"
 #include "cp-build.h"
 

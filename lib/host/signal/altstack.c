@@ -3,12 +3,8 @@
 #include "host/signal/host_signal.h"
 
 #include <errno.h>
-#include <stddef.h>
 
-#include "base/arch.h"
-#include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/thread.h"
 
 /* An alternate stack of the program of this size has room for two frames and an ordinary handler (a
  * frame takes 11 KiB on processors with the most registers). The profiler's stack is twice that

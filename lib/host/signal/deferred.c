@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
 

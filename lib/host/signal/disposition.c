@@ -2,7 +2,6 @@
 /* The program's view of dispositions; see host_signal.h. */
 #include "host/signal/host_signal.h"
 
-#include "base/atomic.h"
 #include "base/sys.h"
 
 /* A sequence lock, odd while a slot is written. A writer makes it odd with signals blocked and for

@@ -2,11 +2,8 @@
 /* Calls handlers of the program as the kernel would; see host_signal.h. */
 #include "host/signal/host_signal.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/arch.h"
-#include "base/atomic.h"
 #include "base/sys.h"
 
 uint32_t cp_handler_call_blocks_prof;
@@ -15,9 +12,6 @@ uint32_t cp_handler_call_blocks_prof;
 
 void cp_handler_call_nothing(int sig, siginfo_t *si, void *uc)
 {
-	(void)sig;
-	(void)si;
-	(void)uc;
 }
 
 /* Return the mask that the kernel would set. */

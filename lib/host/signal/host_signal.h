@@ -5,15 +5,9 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <ucontext.h>
 
-#include "base/atomic.h"
-#include "sample/ring.h"
 #include "sample/sample.h"
-#include "sample/thread.h"
 
 /* altstack.c
  *

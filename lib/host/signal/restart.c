@@ -3,8 +3,6 @@
 #include "host/signal/host_signal.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/sys.h"

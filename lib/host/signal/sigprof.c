@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
 
 static const struct cp_sigprof_source *sources[CP_MODES];

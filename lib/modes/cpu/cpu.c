@@ -3,20 +3,12 @@
 #include "modes/cpu/cpu.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
-#include "base/atomic.h"
-#include "base/base.h"
-#include "base/futex_lock.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
-#include "sample/ring.h"
 #include "modes/cpu/signal/cpu_signal.h"
 #include "collect/collect.h"
 #include "host/host.h"
 #include "base/start_data.h"
-#include "base/sys.h"
 
 struct cp_cpu cp_cpu;
 

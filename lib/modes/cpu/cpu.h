@@ -4,8 +4,6 @@
 #define CP_MODES_CPU_CPU_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "sample/thread.h"
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CPU time as a mode: the contents and comments of its file. The engines are in cpu.c. */
-#include <time.h>
 
-#include "base/base.h"
 #include "modes/cpu/cpu.h"
 #include "collect/collect.h"
-#include "output/output.h"
-#include "sample/sample.h"
 #include "modes/cpu/signal/cpu_signal.h"
-#include "base/sys.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -64,7 +59,6 @@ static void times(struct cp_comments *out, const struct cp_run *r)
 
 static void report_cpu(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
-	(void)c;
 	cp_comments_line(out, "cpu: frequency %u Hz, period %lu ns, engine %s; %s",
 			 cp_cpu.frequency, L(cp_cpu.period_ns), cp_cpu_engine_name(), cp_cpu.why);
 	if (cp_cpu.engine != CP_ENGINE_PERF)
@@ -122,7 +116,6 @@ static int start_cpu(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_cpu_settings *s = cp_config_of(c, CPROF_CPU);
 
-	(void)r;
 	return cp_cpu_start(s->frequency, s->engine);
 }
 
@@ -130,14 +123,12 @@ static int set_cpu(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_cpu_settings *s = cp_config_of(c, CPROF_CPU);
 
-	(void)r;
 	cp_cpu_set_frequency(s->frequency);
 	return 0;
 }
 
 static void stop_cpu(struct cp_run *r)
 {
-	(void)r;
 	cp_cpu_stop();
 }
 
@@ -155,13 +146,11 @@ static void cpu_stats(const struct cp_run *r, struct cprof_stats *s)
 /* A start function may be gone, with its module. */
 static void unloaded(struct cp_module_diff *u)
 {
-	(void)u;
 	cp_cpu_edges_reset();
 }
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	cp_cpu_edges_reset();
 	cp_cpu_fork_child(keep);
 	if (!keep)

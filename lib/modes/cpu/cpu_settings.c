@@ -2,7 +2,6 @@
 /* The table of the CPU mode's settings; see settings.h. */
 #include "modes/cpu/cpu.h"
 
-#include "settings/settings.h"
 #include "settings/config_rows.h"
 
 #define CP_CONFIG_IN struct cp_cpu_settings
@@ -23,7 +22,6 @@ static void check_timer_signal(const struct cp_config_reader *r, struct cp_confi
 	const char *value = cp_config_reader_get(r, "CPUPROFILE_TIMER_SIGNAL");
 	unsigned ignored;
 
-	(void)c;
 	if (value && cp_config_values_choice(value, prof, 3, &ignored))
 		cp_config_reader_say(r, "CPUPROFILE_TIMER_SIGNAL", value, "PROF or 27", "PROF");
 }

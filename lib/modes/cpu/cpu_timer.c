@@ -3,11 +3,8 @@
 #include "modes/cpu/cpu.h"
 
 #include <errno.h>
-#include <time.h>
 
-#include "base/atomic.h"
 #include "modes/cpu/signal/cpu_signal.h"
-#include "base/sys.h"
 #include "collect/collect.h"
 
 /* 2^64 divided by the golden ratio. Successive multiples, modulo 2^64, fill the circle as evenly as

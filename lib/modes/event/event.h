@@ -3,10 +3,7 @@
 #ifndef CP_MODES_EVENT_EVENT_H
 #define CP_MODES_EVENT_EVENT_H
 
-#include <stdbool.h>
-
 #include "modes/event/event_names.h"
-#include "sample/thread.h"
 
 /* event_control.c
  *

@@ -3,19 +3,12 @@
 #include "modes/event/event.h"
 
 #include <errno.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/atomic.h"
-#include "base/futex_lock.h"
-#include "base/base.h"
 #include "base/start_data.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "host/host.h"
 #include "modes/event/signal/event_hit.h"
-#include "sample/thread.h"
 
 /* The golden ratio's fraction, in units of 2^-64. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)

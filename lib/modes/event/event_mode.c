@@ -4,7 +4,6 @@
 #include "modes/event/event.h"
 #include "modes/event/signal/event_hit.h"
 #include "output/output.h"
-#include "sample/thread.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -13,7 +12,6 @@ static char name[CP_EVENT_NAME_SIZE] = "events";
 
 static uint64_t event_period(const struct cp_run *r)
 {
-	(void)r;
 	return cp_event_control.period;
 }
 
@@ -43,7 +41,6 @@ static void report_event(struct cp_comments *out, const struct cp_run *r,
 {
 	const struct cp_event_control *c = &cp_event_control;
 
-	(void)config;
 	if (c->refusal) {
 		cp_comments_line(out, "event: %s is not possible: %s", name, c->refusal);
 		return;
@@ -60,7 +57,6 @@ static int start_event(struct cp_run *r, const struct cp_config *config)
 	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
 	int err = cp_event_control_start(s->event, s->period);
 
-	(void)r;
 	if (!err)
 		cp_text_format(name, sizeof(name), "%s", cp_event_control.event.text);
 	return err;
@@ -70,13 +66,11 @@ static int set_event(struct cp_run *r, const struct cp_config *config)
 {
 	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
 
-	(void)r;
 	return cp_event_control_set_period(s->period);
 }
 
 static void stop_event(struct cp_run *r)
 {
-	(void)r;
 	cp_event_control_stop();
 }
 
@@ -88,7 +82,6 @@ static void event_stats(const struct cp_run *r, struct cprof_stats *s)
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	cp_event_control_fork_child(keep);
 }
 

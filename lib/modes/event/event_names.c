@@ -3,7 +3,6 @@
 #include "modes/event/event_names.h"
 
 #include <linux/perf_event.h>
-#include <string.h>
 
 #include "base/text.h"
 

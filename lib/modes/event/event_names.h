@@ -3,9 +3,6 @@
 #ifndef CP_EVENT_NAMES_H
 #define CP_EVENT_NAMES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "sample/sample.h"
 
 /* The accepted names, for messages. */

@@ -2,7 +2,6 @@
 /* The table of the event mode's settings; see settings.h. */
 #include "modes/event/event.h"
 
-#include "modes/event/event_names.h"
 #include "settings/config_rows.h"
 
 #define CP_CONFIG_IN struct cp_event_settings

@@ -3,11 +3,7 @@
 #include "modes/heap/allocator.h"
 
 #include <dlfcn.h>
-#include <link.h>
-#include <stdint.h>
-#include <string.h>
 
-#include "base/atomic.h"
 #include "modes/heap/signal/heap_signal.h"
 #include "base/start_data.h"
 #include "base/text.h"
@@ -200,7 +196,6 @@ static void set_home(void)
 /* Used if the allocator has no malloc_usable_size. */
 static size_t no_usable_size(void *p)
 {
-	(void)p;
 	return 0;
 }
 

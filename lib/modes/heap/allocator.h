@@ -3,10 +3,6 @@
 #ifndef CP_MODES_HEAP_ALLOCATOR_H
 #define CP_MODES_HEAP_ALLOCATOR_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "modes/heap/signal/heap_hot.h"
 
 /* allocator.c

@@ -2,9 +2,6 @@
 /* The companion for fragmentation: contents and comments of its file; see output.h. */
 #include "modes/heap/heap.h"
 #include "modes/heap/signal/census.h"
-#include "modes/heap/signal/stack_depot.h"
-#include "output/output.h"
-#include "output/pprof.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -15,14 +12,11 @@ static bool wants_census(const struct cp_config *c)
 
 static uint64_t period_of_pages(const struct cp_run *r)
 {
-	(void)r;
 	return CP_CENSUS_PAGE * (cp_heap_census_sums()->one_in ? cp_heap_census_sums()->one_in : 1);
 }
 
 static int start_fragmentation(struct cp_run *r, const struct cp_config *c)
 {
-	(void)r;
-	(void)c;
 	return 0;
 }
 
@@ -32,7 +26,6 @@ static void count_fragmentation(const struct cp_run *r, struct cp_vec *to)
 {
 	struct cp_census_lost lost = cp_census_lost();
 
-	(void)r;
 	if (!cp_vec_extend(to, COUNTS))
 		return;
 	*CP_VEC_AT(to, uint64_t, LOST_MEMORY) = lost.memory;
@@ -44,7 +37,6 @@ static void report_census(struct cp_comments *out, const struct cp_run *r,
 {
 	const struct cp_heap_census_sums *s = cp_heap_census_sums();
 
-	(void)c;
 	if (cp_heap_census_none()) {
 		cp_comments_line(out, "note: no census of pages: %s", cp_heap_census_none());
 		return;

@@ -4,20 +4,11 @@
 
 #include <errno.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
 
 #include "modes/heap/allocator.h"
 #include "collect/collect.h"
-#include "settings/settings.h"
-#include "base/base.h"
 #include "host/host.h"
-#include "modes/heap/signal/stack_depot.h"
-#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_exact.h"
-#include "sample/thread.h"
-#include "sample/sample.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "unwind/unwind.h"
 
@@ -207,7 +198,6 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_heap_settings *s = cp_config_of(c, CPROF_HEAP);
 
-	(void)r;
 	pid = cp_sys_getpid();
 	cp_stack_depot_wake = ask_for_drain;
 	cp_memory_watch_start(s->dump_at);
@@ -253,7 +243,6 @@ int cp_heap_set(struct cp_run *r, const struct cp_config *c)
 	const struct cp_heap_settings *s = cp_config_of(c, CPROF_HEAP);
 	bool exact = cp_heap_totals.interval == 1, other = s->budget != asked_budget;
 
-	(void)r;
 	/* Every allocation is recorded, whatever the budget is. */
 	if ((s->interval == 1) != exact || (exact && s->budget))
 		return -EOPNOTSUPP;
@@ -268,7 +257,6 @@ int cp_heap_set(struct cp_run *r, const struct cp_config *c)
 
 void cp_heap_stop(struct cp_run *r)
 {
-	(void)r;
 	cp_heap_census_stop();
 	switch_off();
 	cp_heap_budget.due_ns = UINT64_MAX;
@@ -315,7 +303,6 @@ static void begin_childs_totals(void)
 
 void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	pid = cp_sys_getpid();
 	cp_heap_event_forget();
 	begin_childs_totals();

@@ -3,18 +3,8 @@
 #ifndef CP_MODES_HEAP_HEAP_H
 #define CP_MODES_HEAP_HEAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
-#include "base/base.h"
 #include "modes/heap/signal/stack_depot.h"
 #include "output/output.h"
-#include "output/pprof.h"
-#include "symbols/symbols.h"
-#include "settings/settings.h"
-#include "sample/thread.h"
 
 /* heap.c
  *

@@ -2,13 +2,11 @@
 /* Fragmentation by stack; see heap.h. */
 #include "modes/heap/heap.h"
 
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "unwind/unwind.h"
 #include "modes/heap/signal/census.h"
 #include "modes/heap/signal/heap_signal.h"
-#include "sample/sample.h"
 
 static struct {
 	uint32_t one_in; /* 0: off */
@@ -211,7 +209,6 @@ static uint64_t root(uint64_t square)
 
 static void track(uint64_t address, const struct cp_live_block *b, void *unused)
 {
-	(void)unused;
 	if (cp_census_is_on(address, b->size))
 		cp_census_add(address, &(struct cp_census_block){ b->size, b->id });
 }

@@ -2,8 +2,6 @@
 /* Lists the stacks with the most memory in use; see heap.h. */
 #include "modes/heap/heap.h"
 
-#include <string.h>
-
 #include "base/text.h"
 
 #define TOP 5

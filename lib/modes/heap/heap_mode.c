@@ -3,16 +3,9 @@
  * the comments. */
 #include "modes/heap/heap.h"
 
-#include <string.h>
-
 #include "host/real.h"
 #include "modes/heap/allocator.h"
-#include "output/output.h"
-#include "output/pprof.h"
-#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_exact.h"
-#include "modes/heap/signal/stack_depot.h"
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -44,7 +37,6 @@ static void heap_labels(const struct cp_run *r, const struct cp_stack *s,
 
 static uint64_t heap_period(const struct cp_run *r)
 {
-	(void)r;
 	/* With a budget, also an earlier one, that of the roughest samples: what the tool computes
 	 * of it is then an upper bound of the error. */
 	return cp_heap_budget.budget || cp_heap_budget.changes ? cp_heap_budget.largest
@@ -57,7 +49,6 @@ static unsigned heap_numbers(const struct cp_run *r, struct cp_mode_number *to)
 	uint64_t allocated = cp_load_relaxed(&cp_heap_totals.allocated),
 		 freed = cp_load_relaxed(&cp_heap_totals.freed);
 
-	(void)r;
 	to[0] = (struct cp_mode_number){ "allocated_bytes", allocated };
 	to[1] = (struct cp_mode_number){ "in_use_bytes",
 					 allocated > freed ? allocated - freed : 0 };
@@ -177,7 +168,6 @@ static int write_heap_text(struct cp_run *r, struct cp_sink *to)
 
 static unsigned more_types(const struct cp_run *r)
 {
-	(void)r;
 	return !cp_heap_views_has_resident() ? 0
 	       : cp_heap_views_has_usable()  ? CP_RESIDENT_KINDS + 1
 					     : CP_RESIDENT_KINDS;
@@ -240,8 +230,6 @@ const struct cp_mode_ops cp_mode_heap = {
 
 static int start_nothing(struct cp_run *r, const struct cp_config *c)
 {
-	(void)r;
-	(void)c;
 	return 0;
 }
 
@@ -275,27 +263,22 @@ static bool wants_mappings(const struct cp_config *c)
 
 static int start_mappings(struct cp_run *r, const struct cp_config *c)
 {
-	(void)r;
-	(void)c;
 	cp_mappings_start();
 	return 0;
 }
 
 static void stop_mappings(struct cp_run *r)
 {
-	(void)r;
 	cp_mappings_stop();
 }
 
 static void fork_mappings(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	cp_mappings_fork_child(keep != NULL);
 }
 
 static uint64_t period_of_mappings(const struct cp_run *r)
 {
-	(void)r;
 	return 1;
 }
 
@@ -334,7 +317,6 @@ static void labels_of_lifetimes(const struct cp_run *r, const struct cp_stack *s
 {
 	enum cp_lifetimes_thread by = cp_lifetimes_by(s->tag);
 
-	(void)r;
 	to->labels[to->count++] = (struct cp_pprof_label){ .key = "lifetime",
 							   .number = cp_lifetimes_ns(s->tag),
 							   .unit = "nanoseconds" };

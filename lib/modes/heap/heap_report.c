@@ -2,12 +2,8 @@
 /* Comments of the heap's files; see heap.h. */
 #include "modes/heap/heap.h"
 
-#include <string.h>
-
 #include "modes/heap/allocator.h"
 #include "modes/heap/signal/heap_signal.h"
-#include "modes/heap/signal/stack_depot.h"
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -184,7 +180,6 @@ void cp_heap_report(struct cp_comments *out, const struct cp_run *r, const struc
 
 void cp_heap_report_peak(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
-	(void)c;
 	report_settings(out);
 	report_sums(out, cp_heap_rows_sums(r));
 }
@@ -194,7 +189,6 @@ void cp_heap_report_mappings(struct cp_comments *out, const struct cp_run *r,
 {
 	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
 
-	(void)c;
 	cp_comments_line(
 		out,
 		"mappings by the program: %lu, %lu bytes; in use %lu, %lu bytes; %lu could "
@@ -209,7 +203,6 @@ void cp_heap_report_mappings(struct cp_comments *out, const struct cp_run *r,
 void cp_heap_report_lifetimes(struct cp_comments *out, const struct cp_run *r,
 			      const struct cp_config *c)
 {
-	(void)c;
 	report_settings(out);
 	cp_comments_line(
 		out,

@@ -2,13 +2,7 @@
 /* Rows of the heap mode; see heap.h. */
 #include "modes/heap/heap.h"
 
-#include <string.h>
-#include <time.h>
-
-#include "sample/thread.h"
 #include "modes/heap/signal/heap_signal.h"
-#include "output/output.h"
-#include "sample/sample.h"
 #include "base/sys.h"
 
 #define UNPLACED CP_HEAP_VIEWS_UNPLACED
@@ -324,7 +318,6 @@ static void add_alive(uint64_t address, const struct cp_live_block *b, void *ali
 	uint64_t born = cp_lifetimes_born_ns(b->born), objects, bytes;
 	uint32_t row;
 
-	(void)address;
 	if (!b->born || cp_load_relaxed(&e->seen.epoch) < cp_heap_totals.first_epoch ||
 	    !cp_stack_depot_is_found(e))
 		return;

@@ -2,7 +2,6 @@
 /* The table of the heap mode's settings; see settings.h. */
 #include "modes/heap/heap.h"
 
-#include "settings/settings.h"
 #include "settings/config_rows.h"
 
 #define CP_CONFIG_IN struct cp_heap_settings

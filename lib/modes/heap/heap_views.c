@@ -3,13 +3,10 @@
 #include "modes/heap/heap.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "modes/heap/allocator.h"
 #include "modes/heap/signal/heap_signal.h"
-#include "sample/sample.h"
-#include "base/base.h"
 #include "base/sys.h"
 
 static bool wants_resident;

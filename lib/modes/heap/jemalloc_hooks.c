@@ -9,9 +9,6 @@
 
 #include "cp-build.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "modes/heap/signal/heap_signal.h"
@@ -50,7 +47,6 @@ const char *cp_jemalloc_hooks_unusable(void)
 
 cp_jemalloc_mallctl *cp_jemalloc_hooks_mallctl(bool in_file)
 {
-	(void)in_file;
 	return NULL;
 }
 
@@ -375,7 +371,6 @@ const char *cp_jemalloc_hooks_unusable(void)
 
 bool cp_jemalloc_hooks_backtrace(bool in_file)
 {
-	(void)in_file;
 	return false;
 }
 

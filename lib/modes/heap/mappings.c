@@ -2,13 +2,8 @@
 /* The pieces of mappings, sorted by address; see heap.h. */
 #include "modes/heap/heap.h"
 
-#include <string.h>
-
-#include "modes/heap/signal/stack_depot.h"
 #include "modes/heap/signal/heap_signal.h"
 #include "base/futex_lock.h"
-#include "base/base.h"
-#include "sample/sample.h"
 
 /* The kernel allows a process 65,530 mappings by default. */
 #define PIECES_MAX ((size_t)1 << 17)

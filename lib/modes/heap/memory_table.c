@@ -4,11 +4,8 @@
 
 #include <errno.h>
 
-#include "base/atomic.h"
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "sample/thread.h"
 
 #define BUFFER 16384
 #define LINE_MOST 4400 /* a path of PATH_MAX and the fields before it */

@@ -3,12 +3,10 @@
 #include "modes/heap/heap.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 
 #define PATH 1024
 #define TEXT 8192 /* memory.stat has some 60 lines */

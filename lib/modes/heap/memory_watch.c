@@ -3,13 +3,9 @@
 #include "modes/heap/heap.h"
 
 #include <errno.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "settings/settings.h"
 
 /* A look costs some 30 us. The faster memory grows, and the nearer a mark is, the sooner is the
  * next one. */

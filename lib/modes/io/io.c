@@ -2,20 +2,11 @@
 /* Input and output: the control half of the mode, and its entry in the table of modes. The event
  * half is lib/modes/io/signal/io_event.c; the interposed functions are in lib/modes/io/hooks/.
  */
-#include <time.h>
 
-#include "base/atomic.h"
-#include "base/sys.h"
 #include "collect/collect.h"
 #include "host/real.h"
 #include "modes/io/io.h"
-#include "modes/io/signal/io_signal.h"
 #include "modes/io/signal/io_wake.h"
-#include "output/output.h"
-#include "output/pprof.h"
-#include "sample/thread.h"
-#include "sample/lock_clock.h"
-#include "sample/wakes.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -29,7 +20,6 @@
 
 static void prepare_io(const struct cp_config *c)
 {
-	(void)c;
 	cp_io_state.register_thread = cp_threads_register_foreign;
 	cp_real_prepare_clock();
 }
@@ -52,7 +42,6 @@ static int start_io(struct cp_run *r, const struct cp_config *c)
 	const struct cp_io_settings *s = cp_config_of(c, CPROF_IO);
 	int err = cp_io_counts_prepare();
 
-	(void)r;
 	if (err)
 		return err;
 	cp_io_counts_forget();
@@ -70,19 +59,16 @@ static int start_io(struct cp_run *r, const struct cp_config *c)
 
 static void stop_io(struct cp_run *r)
 {
-	(void)r;
 	cp_and_seqcst(&cp_io_active, ~(uint32_t)(CP_IO_ON | CP_IO_BY_CLOCK));
 }
 
 static uint64_t io_period(const struct cp_run *r)
 {
-	(void)r;
 	return 1;
 }
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	if (!keep)
 		cp_and_seqcst(&cp_io_active, ~(uint32_t)(CP_IO_ON | CP_IO_BY_CLOCK));
 	cp_io_counts_fork_child(
@@ -108,7 +94,6 @@ static const char *lost(const struct cp_run *r, enum cp_count what)
 
 static void report_io(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
-	(void)c;
 	cp_comments_line(out,
 			 "calls: %lu stacks taken; stacks lost: %s s of delay ring full, %s s no "
 			 "memory, %s s collector limit; %lu calls in paused threads",
@@ -181,8 +166,6 @@ static bool wakers_wanted(const struct cp_config *c)
 
 static int start_wakers(struct cp_run *r, const struct cp_config *c)
 {
-	(void)r;
-	(void)c;
 	cp_wakers_start(CP_WAKES_OF_IO,
 			(struct cp_wakes_settings){ .threshold_ns = CP_IO_WAKE_NS_MIN,
 						    .budget = CP_IO_BUDGET });
@@ -191,20 +174,17 @@ static int start_wakers(struct cp_run *r, const struct cp_config *c)
 
 static void stop_wakers(struct cp_run *r)
 {
-	(void)r;
 	cp_wakers_stop(CP_WAKES_OF_IO);
 }
 
 static void wakers_drained(struct cp_run *r)
 {
-	(void)r;
 	cp_waiters_recount();
 }
 
 static void wakers_labels(const struct cp_run *r, const struct cp_stack *s,
 			  struct cp_encode_labels *to)
 {
-	(void)r;
 	to->labels[to->count++] =
 		(struct cp_pprof_label){ .key = "kind",
 					 .text = cp_filestat_kind_name((unsigned)s->tag) };
@@ -217,14 +197,12 @@ static void thread_end(struct cp_thread *t)
 
 static void wakers_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	cp_wakers_fork_child(CP_WAKES_OF_IO, keep);
 }
 
 static void report_wakers(struct cp_comments *out, const struct cp_run *r,
 			  const struct cp_config *c)
 {
-	(void)c;
 	cp_wakers_report(out, r, "reads", "were interrupted", "behind reads and writes");
 }
 

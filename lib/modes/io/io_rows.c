@@ -2,14 +2,9 @@
 /* Makes rows and comments of recorded and counted calls; see io.h. */
 #include "modes/io/io.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "collect/collect.h"
 #include "modes/io/signal/io_signal.h"
-#include "profile/profile.h"
-#include "sample/thread.h"
-#include "sample/lock_clock.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -255,7 +250,6 @@ void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 	uint32_t number = CP_IO_TAG_NUMBER(s->tag), target = number >> CP_IO_CLASS_BITS;
 	unsigned class = number & ((1u << CP_IO_CLASS_BITS) - 1);
 
-	(void)r;
 	to->labels[to->count++] =
 		(struct cp_pprof_label){ .key = "op",
 					 .text = cp_io_names_op(CP_IO_TAG_OP(s->tag)) };
@@ -315,7 +309,6 @@ static void put_cell(struct cp_vec *to, unsigned op, unsigned kind)
 
 void cp_io_rows_count(const struct cp_run *r, struct cp_vec *to)
 {
-	(void)r;
 	for (unsigned op = 0; op < CP_IO_OPS; op++)
 		for (unsigned kind = 0; kind < CP_FD_KINDS; kind++)
 			put_cell(to, op, kind);

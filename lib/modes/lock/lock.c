@@ -3,18 +3,12 @@
  * comments of their files. The event half is lib/modes/lock/signal/lock_event.c; the interposed
  * functions are in lib/modes/lock/hooks/.
  */
-#include <string.h>
 
 #include "collect/collect.h"
 #include "host/real.h"
 #include "modes/lock/lock.h"
-#include "output/pprof.h"
-#include "output/output.h"
-#include "base/atomic.h"
 #include "modes/lock/signal/lock_signal.h"
 #include "base/text.h"
-#include "profile/profile.h"
-#include "sample/wakes.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -41,7 +35,6 @@ static size_t named[CP_MODES];
 
 static void prepare_lock(const struct cp_config *c)
 {
-	(void)c;
 	cp_lock_state.register_thread = cp_threads_register_foreign;
 	cp_real_prepare_clock();
 }
@@ -123,7 +116,6 @@ static int set_lock(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
-	(void)r;
 	set_rates(s);
 	cp_wakes_set(CP_WAKES_OF_LOCK, s->threshold_ns, CP_LOCK_BUDGET);
 	return 0;
@@ -131,7 +123,6 @@ static int set_lock(struct cp_run *r, const struct cp_config *c)
 
 static void stop_lock(struct cp_run *r)
 {
-	(void)r;
 	cp_store_seqcst(&cp_lock_on, 0);
 	cp_lock_event_know(0);
 }
@@ -270,8 +261,6 @@ static void lock_drained(struct cp_run *r)
 /* Rows get new numbers: the next drain looks at the locks of all rows. */
 static void lock_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
 {
-	(void)see;
-	(void)arg;
 	named[r->mode] = 0;
 }
 
@@ -324,13 +313,11 @@ static void lock_labels(const struct cp_run *r, const struct cp_stack *s,
 
 static uint64_t lock_period(const struct cp_run *r)
 {
-	(void)r;
 	return 1;
 }
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	if (!keep) {
 		cp_store_seqcst(&cp_lock_on, 0);
 		cp_lock_event_know(0);
@@ -359,7 +346,6 @@ static unsigned lock_numbers(const struct cp_run *r, struct cp_mode_number *to)
 {
 	uint64_t sum = all.delay;
 
-	(void)r;
 	for (unsigned i = 0; i < CP_LOCK_BULKS; i++)
 		sum += in_run[i].delay + cp_lock_event_counted(i).delay - counted[i].delay;
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
@@ -370,7 +356,6 @@ static unsigned lock_numbers(const struct cp_run *r, struct cp_mode_number *to)
 
 static void count_locks(const struct cp_run *r, struct cp_vec *to)
 {
-	(void)r;
 	if (cp_vec_extend(to, (size_t)2 * CP_LOCK_BULKS))
 		memcpy(to->items, in_run, sizeof(in_run));
 }
@@ -403,7 +388,6 @@ static void report_lock(struct cp_comments *out, const struct cp_run *r, const s
 
 static int start_holders(struct cp_run *r, const struct cp_config *c)
 {
-	(void)c;
 	held_run = r;
 	cp_lock_holder_forget();
 	cp_strata_release(&held);
@@ -416,7 +400,6 @@ static int start_holders(struct cp_run *r, const struct cp_config *c)
 
 static void stop_holders(struct cp_run *r)
 {
-	(void)r;
 	cp_store_seqcst(&cp_lock_holders_on, 0);
 }
 
@@ -462,7 +445,6 @@ static void record_held(struct cp_run *r, struct cp_thread *t, const struct cp_r
 				    .tag = record->tag,
 				    .longest = record->longest };
 
-	(void)t;
 	add_held(r, record, &e);
 }
 
@@ -508,7 +490,6 @@ static void settle_holders(struct cp_run *r)
 
 static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	cp_lock_holder_fork_child();
 	held = cp_strata_new(0);
 	held.rest = CP_LOCATION_HOLDER_UNKNOWN;
@@ -519,7 +500,6 @@ static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
 static void report_holders(struct cp_comments *out, const struct cp_run *r,
 			   const struct cp_config *c)
 {
-	(void)c;
 	cp_comments_line(
 		out,
 		"holders: %lu stacks of unlocks that somebody waited for; lost delay: %s s ring "

@@ -2,13 +2,8 @@
 /* Names of locks; see lock.h. */
 #include "modes/lock/lock.h"
 
-#include <pthread.h>
-#include <string.h>
-
-#include "symbols/symbols.h"
 #include "symbols/demangle.h"
 #include "base/text.h"
-#include "base/base.h"
 #include "modes/lock/signal/lock_signal.h"
 
 /* Longer names of variables are cut. */

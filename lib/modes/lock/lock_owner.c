@@ -2,8 +2,6 @@
 /* Reads owners out of locks, in glibc's layout, which is part of its ABI; see lock.h. */
 #include "modes/lock/lock.h"
 
-#include <pthread.h>
-
 #include "base/sys.h"
 #include "modes/lock/signal/lock_signal.h"
 

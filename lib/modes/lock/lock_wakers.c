@@ -3,14 +3,11 @@
  * control half of this companion of the lock mode, and the contents and comments of its file. The
  * event half is lib/sample/wakes.c and lib/modes/lock/signal/lock_wake.c.
  */
-#include <pthread.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "modes/lock/lock.h"
 #include "modes/lock/signal/lock_signal.h"
-#include "output/pprof.h"
 #include "output/output.h"
 
 #define L(x) ((unsigned long)(x))
@@ -22,7 +19,6 @@ static int start_wakers(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_lock_settings *s = cp_config_of(c, CPROF_LOCK);
 
-	(void)r;
 	named = 0;
 	cp_wakers_start(CP_WAKES_OF_LOCK,
 			(struct cp_wakes_settings){ .threshold_ns = s->threshold_ns,
@@ -32,7 +28,6 @@ static int start_wakers(struct cp_run *r, const struct cp_config *c)
 
 static void stop_wakers(struct cp_run *r)
 {
-	(void)r;
 	cp_wakers_stop(CP_WAKES_OF_LOCK);
 }
 
@@ -46,9 +41,6 @@ static void wakers_drained(struct cp_run *r)
 /* Rows get new numbers: the next drain looks at all of them. */
 static void wakers_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
 {
-	(void)r;
-	(void)see;
-	(void)arg;
 	named = 0;
 }
 
@@ -57,7 +49,6 @@ static void wakers_labels(const struct cp_run *r, const struct cp_stack *s,
 {
 	const char *name = s->tag ? cp_lock_names_of(&cp_lock_names_of_mode, s->tag) : NULL;
 
-	(void)r;
 	if (!s->tag)
 		return;
 	if (!name) {
@@ -78,7 +69,6 @@ static void thread_end(struct cp_thread *t)
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	named = 0;
 	cp_wakers_fork_child(CP_WAKES_OF_LOCK, keep);
 }
@@ -86,7 +76,6 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 static void report_wakers(struct cp_comments *out, const struct cp_run *r,
 			  const struct cp_config *c)
 {
-	(void)c;
 	cp_wakers_report(out, r, "waits", "timed out or were interrupted",
 			 "behind waits and wakes");
 }

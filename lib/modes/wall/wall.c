@@ -2,12 +2,6 @@
 /* The pacer; see wall.h. */
 #include "modes/wall/wall.h"
 
-#include <time.h>
-
-#include "base/atomic.h"
-#include "base/sys.h"
-#include "sample/sample.h"
-#include "modes/wall/signal/wall_signal.h"
 #include "collect/collect.h"
 
 /* Up to this many threads are visited twice per period, which halves the error of shares: each of
@@ -98,7 +92,6 @@ static void begin_ticks(unsigned frequency)
 
 int cp_wall_start(struct cp_run *r, unsigned frequency)
 {
-	(void)r;
 	begin_ticks(frequency);
 	/* Threads that begin from here on announce themselves. The loop finds the others. */
 	cp_store_seqcst(&cp_wall_running, 1);
@@ -335,7 +328,6 @@ bool cp_wall_tick(struct cp_run *r)
 
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)
 {
-	(void)r;
 	cp_wall_strata_forget(true);
 	cp_wall_cause_forget();
 	cp_wall_timer_fork_child();

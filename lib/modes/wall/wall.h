@@ -3,15 +3,8 @@
 #ifndef CP_MODES_WALL_WALL_H
 #define CP_MODES_WALL_WALL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/base.h"
 #include "modes/wall/signal/wall_signal.h"
 #include "output/output.h"
-#include "profile/profile.h"
-#include "sample/ring.h"
-#include "sample/thread.h"
 
 /* wall.c
  *

@@ -10,16 +10,9 @@
  */
 #include <string.h>
 #include <sys/auxv.h>
-#include <time.h>
 
 #include "collect/collect.h"
-#include "output/output.h"
-#include "base/atomic.h"
-#include "sample/thread.h"
-#include "base/sys.h"
-#include "sample/sample.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/signal/wall_signal.h"
 
 /* Give T's state TO the stack and labels of its state FROM: running where it waited last, or the
  * reverse. The row's addresses are used as they are. */

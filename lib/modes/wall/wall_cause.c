@@ -2,12 +2,6 @@
 /* Why a thread waits; see wall.h. */
 #include "modes/wall/wall.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/syscall.h>
-
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

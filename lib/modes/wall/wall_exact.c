@@ -7,12 +7,8 @@
  * file, which is gone when the thread is. It is read only for threads that ran, because reading it
  * takes as long as a visit. Where it isn't known, what visits have found divides the rest.
  */
-#include <time.h>
 
-#include "base/atomic.h"
-#include "base/sys.h"
 #include "base/text.h"
-#include "base/base.h"
 #include "collect/collect.h"
 #include "modes/wall/wall.h"
 

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wall clock as a mode: the contents and comments of its file. */
 #include <string.h>
-#include <time.h>
 
 #include "collect/collect.h"
 #include "host/host.h"
-#include "output/pprof.h"
-#include "output/output.h"
-#include "sample/sample.h"
 #include "labels/signal/labels_signal.h"
-#include "base/sys.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/signal/wall_signal.h"
 
 #define L(x) ((unsigned long)(x))
 
 static uint64_t wall_period(const struct cp_run *r)
 {
-	(void)r;
 	return cp_wall.period_ns;
 }
 
@@ -57,7 +50,6 @@ static void wall_labels(const struct cp_run *r, const struct cp_stack *s,
 
 static void count_states(const struct cp_run *r, struct cp_vec *to)
 {
-	(void)r;
 	if (cp_vec_extend(to, COUNTS))
 		memcpy(to->items, &cp_wall.counts, sizeof(cp_wall.counts));
 }
@@ -71,7 +63,6 @@ static void report_wall(struct cp_comments *out, const struct cp_run *r, const s
 	const struct cp_wall_counts *n = &own.counts;
 	uint64_t unsampled;
 
-	(void)c;
 	for (size_t i = 0; i < COUNTS; i++)
 		own.words[i] = cp_comments_own(out, i);
 	/* Time before a window may have found a row in it. */
@@ -111,7 +102,6 @@ static void report_wall(struct cp_comments *out, const struct cp_run *r, const s
 
 static void prepare_wall(const struct cp_config *c)
 {
-	(void)c;
 	cp_wall_prepare();
 }
 
@@ -142,14 +132,12 @@ static int set_wall(struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_wall_settings *s = cp_config_of(c, CPROF_WALL);
 
-	(void)r;
 	cp_wall_set_frequency(s->frequency);
 	return 0;
 }
 
 static void stop_wall(struct cp_run *r)
 {
-	(void)r;
 	cp_wall_stop();
 }
 
@@ -197,7 +185,6 @@ static void settle_wall(struct cp_run *r)
 
 static void wall_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
 {
-	(void)r;
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		cp_wall_time_rows(cp_thread_at(i), see, arg);
 }

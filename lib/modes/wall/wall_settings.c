@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "settings/settings.h"
 #include "settings/config_rows.h"
 
 #define CP_CONFIG_IN struct cp_wall_settings

@@ -3,12 +3,7 @@
 #include "modes/wall/wall.h"
 
 #include <errno.h>
-#include <string.h>
-#include <time.h>
 
-#include "sample/sample.h"
-#include "base/base.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "unwind/signal/unwind_signal.h"
 #include "collect/collect.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settles the time of rows; see wall.h. Each thread has a stratum for each state. */
 #include "collect/collect.h"
-#include "output/output.h"
-#include "profile/profile.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/signal/wall_signal.h"
 
 struct cp_wall cp_wall;
 

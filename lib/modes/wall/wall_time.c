@@ -4,14 +4,9 @@
  * Time is given to the state of the last visit. Rows are kept by number, so a thread that goes on
  * waiting costs one addition. The times from visits are shares. The thread's clocks tell how long
  * it really was in a state (wall_exact.c), and a settle makes its rows sum to that. */
-#include <time.h>
 
-#include "output/output.h"
-#include "base/atomic.h"
-#include "sample/sample.h"
 #include "base/sys.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/signal/wall_signal.h"
 
 /* A reading of the modules may take at most 1/READING_SHARE of the time. */
 #define READING_SHARE 100

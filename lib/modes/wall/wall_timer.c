@@ -6,13 +6,7 @@
  * signal, so no call of the program is interrupted.
  */
 #include <errno.h>
-#include <time.h>
 
-#include "base/base.h"
-#include "base/atomic.h"
-#include "base/futex_lock.h"
-#include "base/sys.h"
-#include "modes/wall/signal/wall_signal.h"
 #include "collect/collect.h"
 #include "modes/wall/wall.h"
 

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A visit: finds out what a thread is doing; see wall.h. */
-#include <time.h>
 
-#include "output/output.h"
-#include "base/atomic.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
-#include "sample/ring.h"
 #include "base/sys.h"
 #include "modes/wall/wall.h"
-#include "modes/wall/signal/wall_signal.h"
 
 /* Room for the deepest stack; guarded by the collector's lock. */
 static uint64_t found_words[CP_RECORD_WORDS(4096)];

@@ -10,9 +10,7 @@
 
 #include <errno.h>
 
-#include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/sample.h"
 
 #define PAGE UINT64_C(4096)
 /* Number of remembered items of each kind: slots of a hash table. */

@@ -8,7 +8,6 @@
  * ends. So the position of the return address is not a guess. The only assumption is that the code
  * is left in the usual way, which the caller checks by the instruction before the address.
  */
-#include <string.h>
 
 #include "unwind/signal/unwind_signal.h"
 #include "unwind/guess/cfi_insn.h"

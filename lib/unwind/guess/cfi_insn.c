@@ -420,13 +420,11 @@ bool cp_cfi_insn_fills(const uint8_t *code)
  */
 struct cp_insn cp_cfi_insn_read(const uint8_t *code)
 {
-	(void)code;
 	return (struct cp_insn){ .kind = CP_INSN_OTHER };
 }
 
 bool cp_cfi_insn_fills(const uint8_t *code)
 {
-	(void)code;
 	return false;
 }
 

@@ -2,8 +2,6 @@
 /* Finds the module of an address; see unwind_signal.h. */
 #include "unwind/signal/unwind_signal.h"
 
-#include "base/atomic.h"
-
 struct cp_cfi_finder cp_cfi_finder;
 
 static bool find_in(struct cp_cfi_snapshot *const *at, uint64_t pc, struct cp_cfi_module *m)

@@ -5,8 +5,6 @@
 #ifndef CP_CFI_SEARCH_H
 #define CP_CFI_SEARCH_H
 
-#include <string.h>
-
 #include "unwind/signal/unwind_signal.h"
 
 /* The beginning of .eh_frame_hdr. */

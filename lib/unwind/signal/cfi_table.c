@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the FDE of a pc in the table that the linker sorted; see unwind_signal.h. */
-#include "unwind/signal/unwind_signal.h"
 #include "unwind/signal/cfi_search.h"
 #include "base/sys.h"
 

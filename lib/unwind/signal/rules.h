@@ -19,9 +19,6 @@
 #ifndef CP_RULES_H
 #define CP_RULES_H
 
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "unwind/signal/unwind_signal.h"
 
 #if defined(__x86_64__)

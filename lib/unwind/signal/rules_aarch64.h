@@ -9,8 +9,6 @@
 #ifndef CP_RULES_AARCH64_H
 #define CP_RULES_AARCH64_H
 
-#include <stdint.h>
-
 #include "unwind/signal/unwind_signal.h"
 
 #define CP_RULE_BITS 29
@@ -140,27 +138,18 @@ static inline unsigned cp_rule_words(uint32_t rule, const struct cp_rule_frame *
 				     const struct cp_rule_frame *next, unsigned *needed,
 				     struct cp_rule_word *words)
 {
-	(void)rule;
-	(void)q;
-	(void)next;
-	(void)needed;
-	(void)words;
 	return 0;
 }
 
 static inline bool cp_rule_has_needed(const struct cp_rule_frame *q, const struct cp_regs *regs,
 				      unsigned needed)
 {
-	(void)q;
-	(void)regs;
 	return !needed;
 }
 
 static inline bool cp_rule_has_needed_of(const struct cp_rule_frame *q, const struct cp_call *call,
 					 unsigned needed)
 {
-	(void)q;
-	(void)call;
 	return !needed;
 }
 

@@ -8,7 +8,6 @@
  * result.
  */
 #include "unwind/signal/cfi_search.h"
-#include "unwind/signal/rules.h"
 #include "unwind/signal/rules_run.h"
 
 /* The beginning of an FDE that belongs to such a CIE. */

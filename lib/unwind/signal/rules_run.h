@@ -8,8 +8,6 @@
 #ifndef CP_RULES_RUN_H
 #define CP_RULES_RUN_H
 
-#include <string.h>
-
 #include "unwind/signal/rules.h"
 
 #define CP_RULES_RARELY(condition) __builtin_expect(condition, 0)

@@ -14,8 +14,6 @@
 #ifndef CP_RULES_X86_64_H
 #define CP_RULES_X86_64_H
 
-#include <stdint.h>
-
 #include "unwind/signal/unwind_signal.h"
 
 #define CP_RULE_BITS 31

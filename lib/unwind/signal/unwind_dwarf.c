@@ -6,7 +6,6 @@
  * (unwind_signal.h), which is cached if it fits. Nothing is built in advance, nothing is allocated,
  * no lock is taken. A walk's state is one struct on the handler's stack.
  */
-#include "unwind/signal/unwind_signal.h"
 
 #include "unwind/signal/rules.h"
 

@@ -7,9 +7,6 @@
  */
 #include "unwind/signal/unwind_signal.h"
 
-#include "unwind/signal/cfi_arch.h"
-#include "sample/ring.h"
-
 #define LOWEST_PC 4096
 
 static inline bool plausible(uint64_t ra)

@@ -12,10 +12,6 @@
 #include "unwind/signal/unwind_signal.h"
 
 #include <errno.h>
-#include <string.h>
-
-#include "unwind/signal/cfi_arch.h"
-#include "sample/ring.h"
 
 #ifdef HAVE_LIBUNWIND
 

@@ -3,15 +3,8 @@
 #ifndef CP_UNWIND_SIGNAL_UNWIND_SIGNAL_H
 #define CP_UNWIND_SIGNAL_UNWIND_SIGNAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "unwind/signal/cfi_arch.h"
 #include "unwind/signal/cfi_cursor.h"
-#include "base/arch.h"
-#include "base/atomic.h"
-#include "sample/ring.h"
 #include "sample/sample.h"
 
 /* cfi_module.c

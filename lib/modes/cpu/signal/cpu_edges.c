@@ -2,8 +2,6 @@
 /* Credit at the begin of threads for expiries missed at the end of others; see cpu_signal.h. */
 #include "modes/cpu/signal/cpu_signal.h"
 
-#include "base/atomic.h"
-
 /* Two start functions may share an account. */
 #define ACCOUNTS 64
 

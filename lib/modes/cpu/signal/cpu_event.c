@@ -2,14 +2,8 @@
 /* Takes the CPU mode's samples in the handler of SIGPROF; see cpu_signal.h. */
 #include "modes/cpu/signal/cpu_signal.h"
 
-#include <time.h>
-
-#include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
-#include "host/signal/host_signal.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 struct cp_cpu_state cp_cpu_state CP_START_DATA;
 

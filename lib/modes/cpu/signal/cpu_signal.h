@@ -3,12 +3,7 @@
 #ifndef CP_MODES_CPU_SIGNAL_CPU_SIGNAL_H
 #define CP_MODES_CPU_SIGNAL_CPU_SIGNAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "host/signal/host_signal.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 /* cpu_edges.c
  *

@@ -2,14 +2,8 @@
 /* Takes the event mode's samples in the handler of SIGPROF; see event_hit.h. */
 #include "modes/event/signal/event_hit.h"
 
-#include <time.h>
-
-#include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
-#include "host/signal/host_signal.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 struct cp_event_state cp_event_state CP_START_DATA;
 
@@ -125,9 +119,6 @@ static bool from_event(const siginfo_t *si, const ucontext_t *uc)
 static void event_expired(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
 {
 	/* The mode has no timers. */
-	(void)t;
-	(void)si;
-	(void)uc;
 }
 
 const struct cp_sigprof_source cp_event_hit_source = {

@@ -3,11 +3,7 @@
 #ifndef CP_EVENT_HIT_H
 #define CP_EVENT_HIT_H
 
-#include <stdint.h>
-
 #include "host/signal/host_signal.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 /* Written by the control half, read by the handler. */
 struct cp_event_state {

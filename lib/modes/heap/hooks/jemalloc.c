@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jemalloc's own functions, for programs built to call them. Without jemalloc, these functions do
  * their documented work by means of malloc, because a program may find them here and call them. */
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -8,13 +8,10 @@
  */
 #include <errno.h>
 #include <malloc.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "modes/heap/allocator.h"
 #include "host/host.h"
-#include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/heap_exact.h"
 
 /* Not cold: when every allocation is sampled, all calls come here. */

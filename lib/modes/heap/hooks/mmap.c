@@ -5,17 +5,11 @@
  * called. libc's own mappings don't come through here. */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "host/host.h"
 #include "modes/heap/heap.h"
 #include "host/real.h"
-#include "host/signal/host_signal.h"
-#include "base/sys.h"
-#include "sample/thread.h"
 
 #define CALLER __builtin_return_address(0)
 #define PAGE ((size_t)4096)

@@ -2,9 +2,6 @@
 /* The blocks of watched pages; see census.h. */
 #include "modes/heap/signal/census.h"
 
-#include <string.h>
-
-#include "base/arch.h"
 #include "base/sys.h"
 #include "modes/heap/signal/heap_signal.h"
 

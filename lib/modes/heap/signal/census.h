@@ -16,9 +16,7 @@
 #ifndef CP_CENSUS_H
 #define CP_CENSUS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/atomic.h"
 

@@ -2,10 +2,6 @@
 /* The code that runs inside malloc and free; see heap_signal.h. */
 #include "modes/heap/signal/heap_signal.h"
 
-#include "modes/heap/signal/stack_depot.h"
-#include "base/arch.h"
-#include "sample/thread.h"
-#include "sample/sample.h"
 #include "sample/lock_clock.h"
 
 struct cp_heap_totals cp_heap_totals;

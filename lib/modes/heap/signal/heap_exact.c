@@ -2,9 +2,6 @@
 /* The slow path when every allocation is a sample; see heap_exact.h. */
 #include "modes/heap/signal/heap_exact.h"
 
-#include "modes/heap/signal/heap_signal.h"
-#include "sample/sample.h"
-
 /* The fast path is left after this many bytes, to add them to the totals. One in this many of those
  * times, a sample is timed. */
 #define ROOM CP_HEAP_BATCH

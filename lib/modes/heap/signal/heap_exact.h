@@ -11,18 +11,7 @@
 #ifndef CP_HEAP_EXACT_H
 #define CP_HEAP_EXACT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arch.h"
-#include "modes/heap/signal/stack_depot.h"
-#include "sample/sample.h"
-#include "modes/heap/signal/heap_signal.h"
-#include "modes/heap/signal/heap_hot.h"
 #include "modes/heap/signal/live_hot.h"
-#include "modes/heap/signal/stack_cache.h"
-#include "sample/thread.h"
 
 /* Is every allocation of the calling thread sampled, and is no sample under way? */
 static inline __attribute__((always_inline)) bool cp_heap_exact_is_on(void)

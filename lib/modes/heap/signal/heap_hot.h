@@ -17,12 +17,7 @@
 #ifndef CP_HEAP_HOT_H
 #define CP_HEAP_HOT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arch.h"
-#include "base/atomic.h"
 #include "sample/thread.h"
 
 /* From this interval on, sampled blocks are in the filter. Below, they would fill it. */

@@ -3,7 +3,6 @@
 #include "modes/heap/signal/heap_signal.h"
 
 #include "modes/heap/signal/census.h"
-#include "sample/sample.h"
 
 /* Numbers of jemalloc's enum hook_alloc_e. All other functions have the size as their first
  * argument. */
@@ -32,8 +31,6 @@ void cp_heap_jemalloc_alloc(void *extra, unsigned type, void *result, uintptr_t 
 	struct cp_heap_sample s;
 	size_t size;
 
-	(void)extra;
-	(void)raw;
 	if (!result)
 		return;
 	size = size_of(type, args);
@@ -45,9 +42,6 @@ void cp_heap_jemalloc_alloc(void *extra, unsigned type, void *result, uintptr_t 
 
 void cp_heap_jemalloc_dalloc(void *extra, unsigned type, void *address, const uintptr_t args[3])
 {
-	(void)extra;
-	(void)type;
-	(void)args;
 	if (cp_census_looks(address))
 		cp_census_remove((uintptr_t)address, &(struct cp_census_block){ 0 });
 	if (cp_heap_looks(address))
@@ -64,9 +58,6 @@ void cp_heap_jemalloc_expand(void *extra, unsigned type, void *address, size_t b
 	size_t size = args[1];
 	bool in_place = type == EXPAND_XALLOCX, taken = cp_heap_takes(size), tracked;
 
-	(void)extra;
-	(void)before;
-	(void)raw;
 	if (cp_census_looks(address))
 		cp_census_remove((uintptr_t)address, &(struct cp_census_block){ 0 });
 	if (cp_census_takes(address, size))
@@ -92,9 +83,6 @@ void cp_heap_jemalloc_sampled(const void *p, size_t size, void **frames, unsigne
 	struct cp_live_block old;
 	bool known = cp_heap_event_untrack((void *)(uintptr_t)p, &old);
 
-	(void)size;
-	(void)frames;
-	(void)depth;
 	/* A realloc in place: jemalloc reports the new sample before it ends the old one. */
 	if (known)
 		cp_heap_event_untracked_freed(&old);
@@ -107,7 +95,6 @@ void cp_heap_jemalloc_freed(const void *p, size_t usable)
 {
 	bool is_old = cp_self.heap.resampled == (uintptr_t)p;
 
-	(void)usable;
 	cp_self.heap.resampled = 0;
 	if (!is_old)
 		cp_heap_event_free((void *)(uintptr_t)p);

@@ -3,16 +3,9 @@
 #ifndef CP_MODES_HEAP_SIGNAL_HEAP_SIGNAL_H
 #define CP_MODES_HEAP_SIGNAL_HEAP_SIGNAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "modes/heap/signal/heap_hot.h"
 #include "modes/heap/signal/stack_cache.h"
 #include "modes/heap/signal/stack_depot.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 /* live.c
  *

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the depot entry of a sampled allocation's stack; see heap_signal.h. */
-#include "modes/heap/signal/heap_signal.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "sample/sample.h"
-#include "sample/thread.h"
 #include "modes/heap/signal/live_hot.h"
-#include "unwind/signal/rules.h"
-#include "modes/heap/signal/stack_cache.h"
-#include "unwind/signal/unwind_signal.h"
-#include "base/atomic.h"
 #include "base/sys.h"
 
 /* While a module is going away, stacks go into separate entries that no thread owns: a thread that

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of live blocks; see live.h. */
-#include "modes/heap/signal/heap_signal.h"
 
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
-#include "base/atomic.h"
 #include "base/base.h"
 #include "modes/heap/signal/live_hot.h"
 #include "base/sys.h"

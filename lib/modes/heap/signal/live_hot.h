@@ -8,10 +8,6 @@
 #ifndef CP_LIVE_HOT_H
 #define CP_LIVE_HOT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "modes/heap/signal/heap_signal.h"
 
 #define CP_LIVE_WAYS 4u /* slots of a bucket, which is a cache line */

@@ -2,8 +2,6 @@
 /* A cache of stack walks; see stack_cache.h. */
 #include "modes/heap/signal/stack_cache.h"
 
-#include "sample/ring.h"
-
 /* A place that was filled in vain this often is filled more rarely. */
 #define PATIENCE 4u
 #define SELDOM 16u

@@ -3,14 +3,7 @@
 #ifndef CP_MODES_HEAP_SIGNAL_STACK_CACHE_H
 #define CP_MODES_HEAP_SIGNAL_STACK_CACHE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "unwind/signal/rules.h"
-#include "sample/ring.h"
-#include "sample/sample.h"
-#include "base/atomic.h"
 
 /* tail_cache.c
  *

@@ -24,9 +24,7 @@
 #ifndef CP_STACK_DEPOT_H
 #define CP_STACK_DEPOT_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/atomic.h"
 

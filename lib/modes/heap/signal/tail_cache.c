@@ -2,9 +2,6 @@
 /* Walks that share their end with the previous walk; see stack_cache.h. */
 #include "modes/heap/signal/stack_cache.h"
 
-#include "base/atomic.h"
-#include "sample/ring.h"
-
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);

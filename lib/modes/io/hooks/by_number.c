@@ -2,8 +2,6 @@
 /* Input and output by libc's syscall(); see io_hooks.h. */
 #include "modes/io/hooks/io_hooks.h"
 
-#include <sys/syscall.h>
-
 #include "host/real.h"
 
 /* Numbers that older headers lack; they are the same on every architecture. */

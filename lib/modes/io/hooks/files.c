@@ -3,7 +3,6 @@
  * fsync; copies from descriptor to descriptor. And everything that closes a
  * descriptor, because the mode keeps the kinds of descriptors (io_signal.h).
  */
-#include <sys/syscall.h>
 
 #include "modes/io/hooks/io_hooks.h"
 

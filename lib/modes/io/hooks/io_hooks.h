@@ -4,14 +4,9 @@
 #define CP_MODES_IO_HOOKS_IO_HOOKS_H
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/atomic.h"
 #include "host/host.h"
 #include "modes/io/io.h"
-#include "modes/io/signal/io_signal.h"
 #include "modes/io/signal/io_wake.h"
 
 /* by_number.c

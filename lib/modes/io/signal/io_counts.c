@@ -3,11 +3,9 @@
 #include "modes/io/signal/io_signal.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/sys.h"
-#include "sample/thread.h"
 
 #define BLOCKS 262144u /* the most threads: thread.h */
 /* Room for the cells and some ten histograms; only pages that are used take memory. */

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures, counts and samples calls; see io_signal.h. */
-#include "modes/io/signal/io_signal.h"
 
-#include <signal.h>
-#include <stddef.h>
-#include <time.h>
-
-#include "base/arch.h"
 #include "base/sys.h"
 #include "modes/io/signal/io_hot.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 #include "sample/lock_clock.h"
-#include "sample/ring.h"
 
 uint32_t cp_io_active = CP_IO_EARLY;
 struct cp_io_state cp_io_state;

@@ -2,11 +2,9 @@
 /* The kinds of descriptors; see io_signal.h. */
 #include "modes/io/signal/io_signal.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "base/base.h"
 #include "base/sys.h"
 #include "base/text.h"
 

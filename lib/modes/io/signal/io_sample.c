@@ -2,9 +2,6 @@
 /* Samples calls; see io_signal.h. */
 #include "modes/io/signal/io_signal.h"
 
-#include "base/atomic.h"
-#include "sample/sample.h"
-
 /* A new cell begins as if so many threads had equal counts. */
 #define THREADS 4
 

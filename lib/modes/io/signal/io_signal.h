@@ -3,13 +3,8 @@
 #ifndef CP_MODES_IO_SIGNAL_IO_SIGNAL_H
 #define CP_MODES_IO_SIGNAL_IO_SIGNAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "base/base.h"
 #include "sample/sample.h"
-#include "sample/thread.h"
 
 /* clang-format off */
 /* io_kind.c

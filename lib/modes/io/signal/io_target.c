@@ -3,13 +3,10 @@
 #include "modes/io/signal/io_signal.h"
 
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/sys.h"
 #include "base/text.h"
-#include "sample/thread.h"
 
 #define KEY "target"
 #define TEXT_MAX CP_IO_TARGET_TEXT

@@ -3,12 +3,8 @@
 #include "modes/io/signal/io_wake.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
-#include <sys/stat.h>
 
 #include "base/sys.h"
-#include "sample/thread.h"
 
 #ifndef AT_EMPTY_PATH
 #define AT_EMPTY_PATH 0x1000

@@ -4,9 +4,6 @@
 #ifndef CP_IO_WAKE_H
 #define CP_IO_WAKE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "modes/io/signal/io_signal.h"
 #include "sample/wakes.h"
 

@@ -2,7 +2,6 @@
 /* C11's mutexes and conditions. In glibc they are pthread's, but glibc calls those internally, not
  * through the interposed functions.
  */
-#include <threads.h>
 
 #include "modes/lock/hooks/waits.h"
 

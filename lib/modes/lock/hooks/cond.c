@@ -7,7 +7,6 @@
  *
  * A cancelled wait unwinds through these functions and is not counted.
  */
-#include <errno.h>
 
 #include "modes/lock/hooks/waits.h"
 
@@ -69,7 +68,6 @@ static bool waited(int result)
  * counts as the last until another comes. */
 static enum cp_wakes_how how_woken(int result)
 {
-	(void)result;
 	return CP_WAKES_WOKEN_LAST;
 }
 

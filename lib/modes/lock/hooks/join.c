@@ -2,8 +2,6 @@
 /* Waits for the end of a thread. They are no waits for a lock, so only the file of wakers has them:
  * the function with which the thread began ended the wait.
  */
-#include <errno.h>
-#include <threads.h>
 
 #include "modes/lock/hooks/waits.h"
 

@@ -2,7 +2,6 @@
 /* pthread mutexes, of all kinds. Locking a free mutex, and unlocking one that no thread waits for,
  * are tail calls of the real function.
  */
-#include <errno.h>
 
 #include "modes/lock/hooks/waits.h"
 

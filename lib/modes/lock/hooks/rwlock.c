@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Read-write locks. */
-#include <errno.h>
 
 #include "modes/lock/hooks/waits.h"
-#include "modes/lock/signal/lock_signal.h"
 
 /* Bits of the word of readers: the lock is in the writers' phase; a writer has the lock, or gets it
  * as soon as the readers are gone; readers wait; one reader. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Semaphores. Their functions set errno on failure; it stays as the real function left it. */
-#include <errno.h>
-#include <semaphore.h>
 
 #include "modes/lock/hooks/waits.h"
 

@@ -18,14 +18,9 @@
 #define CP_WAITS_H
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "host/host.h"
 #include "modes/lock/lock.h"
-#include "base/arch.h"
-#include "base/atomic.h"
 #include "modes/lock/signal/lock_signal.h"
 
 /* Not inlined, so that the path of free locks stays short. */

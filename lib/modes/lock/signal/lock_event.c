@@ -2,12 +2,7 @@
 /* Waits for locks, and the unlocks that end them; see lock_signal.h. */
 #include "modes/lock/signal/lock_signal.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "unwind/signal/unwind_signal.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 #include "base/sys.h"
 
 uint32_t cp_lock_on, cp_lock_holders_on;

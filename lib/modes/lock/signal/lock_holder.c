@@ -2,11 +2,7 @@
 /* Entries of unlocks, and the division of waits among them; see lock_signal.h. */
 #include "modes/lock/signal/lock_signal.h"
 
-#include <stddef.h>
-
-#include "base/atomic.h"
 #include "base/sys.h"
-#include "sample/sample.h"
 
 #define BUCKET_BITS 10
 #define BUCKETS (1u << BUCKET_BITS)

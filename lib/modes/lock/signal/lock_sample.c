@@ -2,9 +2,6 @@
 /* Samples waits; see lock_signal.h. */
 #include "modes/lock/signal/lock_signal.h"
 
-#include "base/atomic.h"
-#include "sample/sample.h"
-
 /* Points are at most this far apart. A wait of this measure is sampled surely. */
 #define GAP_MAX 1.5f
 #define SECOND UINT64_C(1000000000)

@@ -3,14 +3,6 @@
 #ifndef CP_MODES_LOCK_SIGNAL_LOCK_SIGNAL_H
 #define CP_MODES_LOCK_SIGNAL_LOCK_SIGNAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
-#include "sample/lock_clock.h"
-#include "sample/ring.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 #include "sample/wakes.h"
 
 /* clang-format off */

@@ -2,10 +2,6 @@
 /* Wakes of waiting threads; see lock_signal.h. */
 #include "modes/lock/signal/lock_signal.h"
 
-#include <stddef.h>
-
-#include "sample/sample.h"
-
 /* Return the calling thread's TLS; NULL if it has none of libc's, or if the profiler itself makes
  * the call: libunwind while it walks a stack, or libc for a thread or a library. */
 static const struct cp_self *program_self(unsigned flags)
@@ -47,7 +43,6 @@ void cp_lock_wake(const void *object, uint32_t most, const void *function,
 /* Record a stack of only the thread's start function, which has returned. */
 static void put_start(struct cp_record *record, unsigned depth, const void *start)
 {
-	(void)depth;
 	record->pcs[0] = (uint64_t)(uintptr_t)start;
 	record->depth = 1;
 	record->end = CP_UNWIND_COMPLETE;

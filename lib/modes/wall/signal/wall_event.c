@@ -2,10 +2,7 @@
 /* Takes a running thread's sample for the wall clock; see wall_signal.h. */
 #include "modes/wall/signal/wall_signal.h"
 
-#include "base/atomic.h"
 #include "base/start_data.h"
-#include "sample/sample.h"
-#include "sample/thread.h"
 
 uint32_t cp_wall_running CP_START_DATA;
 uint32_t cp_wall_ended;

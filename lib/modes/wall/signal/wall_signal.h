@@ -3,12 +3,7 @@
 #ifndef CP_MODES_WALL_SIGNAL_WALL_SIGNAL_H
 #define CP_MODES_WALL_SIGNAL_WALL_SIGNAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/atomic.h"
 #include "host/signal/host_signal.h"
-#include "sample/thread.h"
 
 /* wall_event.c
  *
