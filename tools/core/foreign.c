@@ -43,7 +43,8 @@ static const struct {
 			"converts it"),
 	BEGINS("# callgrind format", "callgrind's: callgrind_annotate and KCachegrind read it"),
 	BEGINS("events: ", "callgrind's: callgrind_annotate and KCachegrind read it"),
-	BEGINS("\177ELF", "a program or library: \"cprof run -- PROGRAM\" profiles it"),
+	BEGINS("\177ELF",
+	       "a program or library, or a core dump: \"cprof run -- PROGRAM\" profiles it"),
 	BEGINS("gmon", "gprof's: \"gprof PROGRAM FILE\" shows it"),
 	BEGINS("(\265/\375",
 	       "compressed with zstd, as heaptrack's are: heaptrack_print reads those, zstd -d "
@@ -53,6 +54,8 @@ static const struct {
 	BEGINS("\4\"M\030", "compressed with lz4: \"lz4 -d\" unpacks it"),
 	BEGINS("BZh", "compressed with bzip2: \"bzip2 -d\" unpacks it"),
 	BEGINS("\037\213", "compressed twice: \"gzip -d\" unpacks it once"),
+	BEGINS("version https://git-lfs.",
+	       "a Git LFS pointer to a file: \"git lfs pull\" fetches the file itself"),
 	BEGINS("\211PNG", PICTURE),
 	BEGINS("<svg", PICTURE),
 #undef BEGINS
