@@ -58,7 +58,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.default_type = ops->default_type,
 		.period_type = ops->period_type,
 		.drop_frames = ops->drop_frames,
-		.period = ops->period(r),
+		.period = ops->period ? ops->period(r) : 1,
 		.time_ns = moment ? cp_sys_clock_ns(CLOCK_REALTIME) : r->start_utc_ns,
 		.duration_ns = moment ? 0 : cp_run_length_ns(r),
 		.labels = c->labels,

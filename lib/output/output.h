@@ -325,7 +325,7 @@ struct cp_mode_ops {
 	 * everything below them, so that its first table begins with the program's functions. NULL
 	 * = none. */
 	const char *drop_frames;
-	/* The period that was achieved, in period_type's unit. */
+	/* The period that was achieved, in period_type's unit. NULL: 1. */
 	uint64_t (*period)(const struct cp_run *r);
 	/* Adds the labels of row S, besides those of its thread and of CPROF_LABELS. */
 	void (*labels)(const struct cp_run *r, const struct cp_stack *s,
@@ -517,8 +517,6 @@ void cp_wakers_stop(unsigned of);
 void cp_wakers_fork_child(unsigned of, struct cp_thread *keep);
 
 /* Members of a mode's cp_mode_ops. */
-uint64_t cp_wakers_period(const struct cp_run *r);
-
 void cp_wakers_count(const struct cp_run *r, struct cp_vec *to);
 
 /* Adds the file's comments. WAITS is "waits" or another word, ENDED says how the waits ended that

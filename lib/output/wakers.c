@@ -41,11 +41,6 @@ void cp_wakers_fork_child(unsigned of, struct cp_thread *keep)
 	begin_counts(of);
 }
 
-uint64_t cp_wakers_period(const struct cp_run *r)
-{
-	return 1;
-}
-
 void cp_wakers_count(const struct cp_run *r, struct cp_vec *to)
 {
 	unsigned of = r->mode == CPROF_IO_WAKERS ? CP_WAKES_OF_IO : CP_WAKES_OF_LOCK;

@@ -482,7 +482,7 @@ void cp_window_stats(void *arg)
 	s->lost_paused = cp_run_counted(r, CP_COUNT_LOST_PAUSED);
 	s->truncated = cp_run_counted(r, CP_COUNT_TRUNCATED);
 	s->incomplete = cp_run_counted(r, CP_COUNT_INCOMPLETE);
-	s->period = r->running ? r->ops->period(r) : 0;
+	s->period = !r->running ? 0 : r->ops->period ? r->ops->period(r) : 1;
 	s->dumps = cp_run_counted(r, CP_COUNT_DUMPS);
 	s->dump_failures = cp_run_counted(r, CP_COUNT_DUMP_FAILURES);
 	if (r->ops->stats)

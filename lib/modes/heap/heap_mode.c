@@ -277,11 +277,6 @@ static void fork_mappings(struct cp_run *r, struct cp_thread *keep)
 	cp_mappings_fork_child(keep != NULL);
 }
 
-static uint64_t period_of_mappings(const struct cp_run *r)
-{
-	return 1;
-}
-
 /* mmap, mremap, brk and sbrk; not sampled: every call is recorded. */
 const struct cp_mode_ops cp_mode_mmap = {
 	.name = "mmap",
@@ -294,7 +289,6 @@ const struct cp_mode_ops cp_mode_mmap = {
 	.moments = 1u << 2 | 1u << 3,
 	.period_type = { "space", "bytes" },
 	.drop_frames = "mmap(64)?|mremap|s?brk",
-	.period = period_of_mappings,
 	.labels = heap_labels,
 	.report = cp_heap_report_mappings,
 	.count = cp_heap_rows_count,

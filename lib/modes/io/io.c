@@ -62,11 +62,6 @@ static void stop_io(struct cp_run *r)
 	cp_and_seqcst(&cp_io_active, ~(uint32_t)(CP_IO_ON | CP_IO_BY_CLOCK));
 }
 
-static uint64_t io_period(const struct cp_run *r)
-{
-	return 1;
-}
-
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	if (!keep)
@@ -134,7 +129,6 @@ const struct cp_mode_ops cp_mode_io = {
 	.default_type = 2,
 	.period_type = { "calls", "count" },
 	.drop_frames = READS "|" WRITES "|" OTHERS,
-	.period = io_period,
 	.labels = cp_io_rows_labels,
 	.report = report_io,
 	.count = cp_io_rows_count,
@@ -216,7 +210,6 @@ const struct cp_mode_ops cp_mode_io_wakers = {
 	.type_count = 2,
 	.period_type = { "wakes", "count" },
 	.drop_frames = "writev?|close",
-	.period = cp_wakers_period,
 	.labels = wakers_labels,
 	.report = report_wakers,
 	.count = cp_wakers_count,

@@ -311,11 +311,6 @@ static void lock_labels(const struct cp_run *r, const struct cp_stack *s,
 						 .unit = "nanoseconds" };
 }
 
-static uint64_t lock_period(const struct cp_run *r)
-{
-	return 1;
-}
-
 static void fork_child(struct cp_run *r, struct cp_thread *keep)
 {
 	if (!keep) {
@@ -534,7 +529,6 @@ const struct cp_mode_ops cp_mode_lock = {
 	.type_count = 2,
 	.period_type = { "contentions", "count" },
 	.drop_frames = ACQUIRES,
-	.period = lock_period,
 	.labels = lock_labels,
 	.numbers = lock_numbers,
 	.report = report_lock,
@@ -563,7 +557,6 @@ const struct cp_mode_ops cp_mode_holders = {
 	.type_count = 2,
 	.period_type = { "waits", "count" },
 	.drop_frames = RELEASES,
-	.period = lock_period,
 	.labels = lock_labels,
 	.report = report_holders,
 	.start = start_holders,

@@ -94,7 +94,6 @@ const struct cp_mode_ops cp_mode_wakers = {
 	.type_count = 2,
 	.period_type = { "wakes", "count" },
 	.drop_frames = WAKES,
-	.period = cp_wakers_period,
 	.labels = wakers_labels,
 	.report = report_wakers,
 	.count = cp_wakers_count,
