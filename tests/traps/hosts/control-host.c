@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 
 #include "cprof.h"
 #include "host.h"
+#include "tasks.h"
 
 #define LEAST 3 /* the lowest descriptor that is not stdin, stdout or stderr */
 
@@ -113,9 +115,20 @@ __attribute__((noinline)) static void allocate(int count)
 
 static pthread_mutex_t fought_for = PTHREAD_MUTEX_INITIALIZER;
 
-static void *wait_for_it(void *unused)
+/* Returns when thread TID waits for a lock or a semaphore, and a little later. */
+static void let_wait(pid_t tid)
 {
-	(void)unused;
+	const struct timespec a_little = { .tv_nsec = 3000000 };
+
+	do {
+		nanosleep(&a_little, NULL);
+	} while (task_state(tid) != 'S');
+	nanosleep(&a_little, NULL);
+}
+
+static void *wait_for_it(void *tid)
+{
+	__atomic_store_n((pid_t *)tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	EXPECT(!pthread_mutex_lock(&fought_for));
 	EXPECT(!pthread_mutex_unlock(&fought_for));
 	return NULL;
@@ -124,13 +137,16 @@ static void *wait_for_it(void *unused)
 /* COUNT threads wait for a lock, one after the other. */
 static void contend(int count)
 {
-	const struct timespec held = { .tv_nsec = 3000000 };
 	pthread_t t;
+	pid_t tid;
 
 	for (int i = 0; i < count; i++) {
+		tid = 0;
 		EXPECT(!pthread_mutex_lock(&fought_for));
-		EXPECT(!pthread_create(&t, NULL, wait_for_it, NULL));
-		nanosleep(&held, NULL);
+		EXPECT(!pthread_create(&t, NULL, wait_for_it, &tid));
+		while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
+			sched_yield();
+		let_wait(tid);
 		EXPECT(!pthread_mutex_unlock(&fought_for));
 		EXPECT(!pthread_join(t, NULL));
 	}
@@ -140,10 +156,8 @@ static sem_t handed_over;
 
 static void *post_it(void *unused)
 {
-	const struct timespec held = { .tv_nsec = 3000000 };
-
 	(void)unused;
-	nanosleep(&held, NULL);
+	let_wait(getpid());
 	EXPECT(!sem_post(&handed_over));
 	return NULL;
 }
