@@ -22,8 +22,9 @@
  * | here      | 5515 to 5555                                                          |
  *
  * Only a little is reserved (base.h), because a reservation counts for RLIMIT_AS.
- * MAP_FIXED_NOREPLACE fails if the place is already mapped; kernels before 4.17 treat it as a hint. The loader chooses the
- * place of the libraries that it maps for the profiler (zlib, libunwind), but they are loaded at
+ * MAP_FIXED_NOREPLACE fails if the place is already mapped; kernels before 4.17 treat it as a
+ * hint. The loader chooses the place of the libraries that it maps for the profiler (zlib,
+ * libunwind), but they are loaded at
  * the start.
  */
 /* clang-format on */

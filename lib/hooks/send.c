@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signals to a thread. A SIGPROF to the calling thread goes through host.h. */
+/* Signals to a thread. A SIGPROF to the calling thread goes through host/send_self.c. */
 #include <errno.h>
 
 #include "host/host.h"

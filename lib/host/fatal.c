@@ -49,7 +49,7 @@ static bool die(int sig, siginfo_t *si)
 	const struct timespec now = { 0 };
 
 	CP_REAL(sigaction)(sig, &standard, &before);
-	/* The core dump then shows the fault as it was. */
+	/* A real fault happens again by itself, and the core dump shows it as it was. */
 	if (happens_again(sig, si))
 		return true;
 	/* The kernel queues one signal per number. The queued SIGPROF may be from one of the

@@ -221,7 +221,8 @@ bool cp_capture_stack(struct cp_thread *t, const struct cp_regs *regs, struct cp
 #define HERE_MAX 4096u
 #define HERE_SMALL 136u
 
-/* Unwinds with all signals blocked. A handler could jump away, and the gate would wait forever. */
+/* Unwinds with all signals blocked. Otherwise a handler could jump away, and the gate would wait
+ * forever. */
 static unsigned walk_here(const struct cp_regs *regs, uint64_t *pcs, unsigned max)
 {
 	const uint64_t all = CP_SIGSET_ALL;

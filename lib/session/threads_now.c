@@ -120,7 +120,7 @@ static void find_futexes(struct look *l)
 /* Finds circles of waits. Each thread waits for at most one thread, so a walk from any thread ends,
  * or comes to a thread where it has been. */
 
-/* A thread that walks lead through. */
+/* A thread on the way of a walk. */
 struct node {
 	uint64_t tid; /* sort key: the thread's id */
 	struct cp_thread_look *of;

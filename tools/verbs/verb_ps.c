@@ -69,9 +69,8 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* CPU time of the profiler in per cent of the program's own. */
-/* "0.12%"; "-" for a program that has used so little CPU time that the start of the profiler is a
- * large part of it. */
+/* CPU time of the profiler in per cent of the program's own: "0.12%"; "-" for a program that has
+ * used so little CPU time that the start of the profiler is a large part of it. */
 static void print_cost(const struct row *r)
 {
 	unsigned long long own = ct_control_number(&r->status, "cost_ns");

@@ -187,7 +187,7 @@ void ct_own_table_json(const struct ct_own_table *t, const struct ct_report *r, 
 /* preload.c
  *
  * Checks from outside whether a program can be profiled: is there a library, and does the program's
- * loader load it? For run.c and dump.c.
+ * loader load it? For verb_run.c and verb_dump.c.
  */
 
 /* Returns the setting LD_PRELOAD=... by which the libcprof.so that belongs to this cprof is loaded
@@ -207,7 +207,7 @@ char *ct_preload_obstacle(const char *program, bool *breaks);
 /* run_command.c
  *
  * Runs a command in place of cprof: signals are passed on to the command, and cprof ends as the
- * command did. For run.c.
+ * command did. For verb_run.c.
  */
 
 struct ct_ended {
@@ -227,7 +227,8 @@ int ct_run_command_end_like(const struct ct_ended *end);
 
 /* run_keep.c
  *
- * Keeps the profile of the previous run beside the new one, and compares the two. For run.c.
+ * Keeps the profile of the previous run beside the new one, and compares the two. For
+ * verb_run.c.
  */
 
 struct ct_run_keep {
@@ -249,7 +250,7 @@ int ct_run_keep_comparable(const char *a, const char *b);
 /* run_show.c
  *
  * Shows the result of a command that ran under libcprof: its files, and its hottest functions. For
- * run.c.
+ * verb_run.c.
  */
 
 struct ct_run_show {

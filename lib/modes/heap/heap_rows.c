@@ -116,7 +116,7 @@ static void add_to_row(struct cp_stack_depot_entry *e, void *arg)
 		return;
 	v = cp_aggregate_row_at(&r->aggregate, e->row - 1)->values;
 	aside = cp_heap_views_row(&r->aggregate, e->row - 1);
-	/* Entries of lifetimes count freed blocks as in use, and nothing frees these. */
+	/* In an entry of lifetimes, the objects in use are freed blocks, and none is freed. */
 	if (r->mode == CPROF_HEAP_LIFETIMES) {
 		aside->exact += use.objects;
 	} else {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The last instructions of code without call frame information, as a run time (V8) generates it and
- * also puts it into its own text. cfi_guess.c calls this before it looks at the words on the stack.
+ * has it in its own text, too. cfi_guess.c calls this before it looks at the words on the stack.
  *
  * Such code removes its caller's arguments: it pops the return address, moves sp, pushes the
  * address again and returns. If it ends in a jump to another function, it restores the caller's
  * frame pointer before it frees its own frame. In both cases the frame pointer is already the
  * caller's, so following it would miss one frame. This file reads what the code does at the place
- * where it was interrupted. The caller of this function must judge whether the address can be a
- * return address.
+ * where it was interrupted. cfi_guess.c judges whether the address can be a return address.
  */
 #include "unwind/signal/unwind_signal.h"
 

@@ -398,7 +398,7 @@ static bool add_generation(uint32_t seen)
 	 * one. */
 	fast = before;
 	cp_cas_acqrel(&newest, &before, generation(seen));
-	/* This fails while births are kept. */
+	/* Fails on purpose while births are kept: cp_live_newest is the full generation then. */
 	cp_cas_acqrel(&cp_live_newest, &fast, generation(seen));
 	return true;
 }

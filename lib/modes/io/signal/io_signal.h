@@ -47,7 +47,7 @@ enum cp_io_op {
 	CP_IO_OPS
 };
 
-/* Descriptors below this number have an entry; the kind of others is asked for each call. */
+/* Descriptors below this number have an entry; for others the kernel is asked at each call. */
 #define CP_IO_KNOWN 65536u
 
 /* Per descriptor: a count of closes in the high bits, and the kind plus 1 in the low 8 bits; 0

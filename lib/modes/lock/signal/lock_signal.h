@@ -383,7 +383,7 @@ bool cp_lock_event_is_self(int tid);
 /* Call when T, the calling thread, ends. */
 void cp_lock_event_thread_end(struct cp_thread *t);
 
-/* Waits of threads without a record since the process began. */
+/* Returns the waits, since the process began, of threads without a record. */
 struct cp_lock_sum cp_lock_event_counted(enum cp_lock_bulk kind);
 
 /* The layout of glibc's mutexes, which is part of its ABI. */
