@@ -3,7 +3,7 @@
  * not its own.
  *
  *   push-host SECONDS [fork]   works, until the file "go" is there if SECONDS is 0, and until each
- *                              process has a CPU sample, if it is profiled
+ *                              process has a CPU sample, if its CPU time is profiled
  */
 #include <cprof.h>
 #include <dirent.h>
@@ -57,7 +57,7 @@ static bool lacks_sample(void)
 	int (*get)(int, struct cprof_stats *) = dlsym(RTLD_DEFAULT, "cprof_get_mode_stats");
 	struct cprof_stats s = { .size = sizeof(s) };
 
-	return get && !get(CPROF_CPU, &s) && !s.samples;
+	return getenv("CPUPROFILE") && get && !get(CPROF_CPU, &s) && !s.samples;
 }
 
 __attribute__((noinline)) static void work(double seconds)
