@@ -69,7 +69,7 @@ static int count_task(int tid, void *context)
 	return 0;
 }
 
-/* Begin T, which registered itself when it waited for a lock, for the modes. */
+/* Tell the modes of T, a thread that registered itself when it first waited for a lock. */
 static void begin_registered(struct cp_thread *t)
 {
 	t->to_begin = false;

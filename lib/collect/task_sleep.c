@@ -7,7 +7,6 @@
 
 #define WAKE_SIGNAL 33
 
-static bool begun;
 static int process;	/* process of the task, which the signal is sent to */
 static uint32_t asleep; /* the task's id while it waits for the signal, or is about to; else 0 */
 
@@ -55,8 +54,7 @@ int cp_task_sleep_begin(void)
 	err = send_signal((uint32_t)cp_sys_gettid());
 	if (err)
 		return (int)err;
-	begun = take_signal(&now);
-	return begun ? 0 : -EIO;
+	return take_signal(&now) ? 0 : -EIO;
 }
 
 int cp_task_sleep_watch(int fd)
@@ -74,9 +72,6 @@ int cp_task_sleep_watch(int fd)
 void cp_task_sleep_end(void)
 {
 	cp_store_seqcst(&asleep, 0);
-	if (begun)
-		take_signals();
-	begun = false;
 }
 
 void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
@@ -113,5 +108,4 @@ void cp_task_sleep_wake(uint32_t *word)
 void cp_task_sleep_fork_child(void)
 {
 	cp_store_relaxed(&asleep, 0);
-	begun = false;
 }

@@ -269,7 +269,7 @@ static bool take_held(siginfo_t *si)
 }
 
 /* Take a pending signal of SET with a lower number than SIGPROF: the kernel gives that first.
- * Returns 0 or less if there is none. */
+ * Returns its number; 0 or a negative errno if there is none. */
 static int take_lower(const sigset_t *set, siginfo_t *si)
 {
 	const uint64_t lower = word_of(set) & (PROF - 1);

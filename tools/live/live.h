@@ -203,7 +203,7 @@ struct ct_live_frame *ct_live_flame_find(struct ct_live_tree *tree, struct ct_li
 /* live_screen.c
  *
  * ncurses, as far as it is used here. It is loaded when `cprof live` runs, because no other verb
- * needs it. Called by live_screen.c.
+ * needs it.
  *
  * The declarations are those of libncursesw.so.6, whose numbers and signatures don't change. The
  * header at build time may belong to another version than the library that is found at run time.
