@@ -5,7 +5,7 @@
 with_inner
 check_total() { # what name
 	read -r around within <<<"$(awk '{ s += $2; t += $3 } END { printf "%.0f %.0f", s, t }' "$work/$2.out")"
-	check_waited "$1" "$(lock_ns "$work/$2.pb" .)" "$around" "$within" 5 5
+	check_waited "$1" "$(lock_ns "$work/$2.pb" .)" "$around" "$within" 1 1
 }
 
 # All of them too short.
