@@ -270,6 +270,9 @@ static void fetch(const struct writing *x, const struct cp_row *row, const struc
 		const struct cp_stack *s = stack_at(x, r->stack);
 
 		any += s->depth + s->values[CP_VALUES - 1];
+		if (r->stack < x->a->aside.count)
+			any += *(const uint64_t *)((const char *)x->a->aside.items +
+						   r->stack * x->a->aside.size);
 	}
 	for (const struct cp_row *r = row; r < end; r++) {
 		const struct cp_stack *s = stack_at(x, r->stack);

@@ -270,6 +270,8 @@ void cp_heap_views_resident_close(struct cp_resident *r);
 
 /* The mode's data of a row besides its values. */
 struct cp_heap_row {
+	uint64_t size; /* mean size of the objects; 0 = no objects. The encoder fetches the first
+			  field. */
 	uint64_t objects,
 		bytes; /* the values that the row doesn't show now: in use, or at the peak */
 	uint64_t all_objects, all_bytes; /* in use, of all ages; 0 in the rows of one age */
@@ -280,7 +282,6 @@ struct cp_heap_row {
 	/* Objects of the value that is a sum, in 1/CP_POISSON_ONE: now, and when they were rounded
 	 * before. */
 	uint64_t exact, rounded;
-	uint64_t size; /* mean size of the objects; 0 = no objects */
 	/* Bytes in use by kind, only with the view "resident"; and the allocator's usable bytes for
 	 * them. */
 	uint64_t space[CP_RESIDENT_KINDS], usable;

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "modes/heap/signal/heap_hot.h"
 #include "base/sys.h"
 
 #define UNIT CP_STACK_DEPOT_UNIT
@@ -12,10 +11,11 @@
 #define CHUNK_BITS 20
 #define CHUNK ((size_t)1 << CHUNK_BITS)
 #define CHUNKS CP_STACK_DEPOT_CHUNKS
-#define BUCKETS (1u << 16)
-/* When samples are rare, few stacks differ, and each would touch its own page of so large a table.
- */
-#define BUCKETS_RARE (1u << 13)
+/* Buckets of the tables. Few stacks must not touch a page each of a large table, and many stacks
+ * must not share the buckets of a small one. So an entry is added to the smallest table that has
+ * more buckets than the depot has entries. */
+#define TABLES 3u
+static const uint32_t bucket_count[TABLES] = { 1u << 12, 1u << 16, 1u << 20 };
 #define FOUND (UINT64_C(1) << 63)
 
 _Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
@@ -26,11 +26,8 @@ struct cp_stack_depot_now cp_stack_depot_now = { { .word = 1 } }; /* begins with
 
 static uint64_t top = UNITS; /* first free unit, over all chunks; chunk 0 isn't used, because id 0
 				means no entry */
-/* An entry is never looked up with an interval other than its own. */
-static struct table {
-	uint32_t *heads;
-	const uint32_t count;
-} often = { .count = BUCKETS }, rare = { .count = BUCKETS_RARE };
+static uint32_t *buckets[TABLES]; /* id of each bucket's newest entry; NULL = no entry yet */
+static uint32_t entry_count;
 static uint32_t fresh; /* entries that the collector hasn't seen, newest first */
 static uint32_t all;   /* entries that the collector has seen, newest first, also linked by FRESH */
 static uint32_t fresh_count; /* approximate number of entries in FRESH */
@@ -53,20 +50,21 @@ static bool have_chunk(uint64_t number)
 	return true;
 }
 
-static uint32_t *heads_of(struct table *t)
+static uint32_t *buckets_of(unsigned table)
 {
-	uint32_t *h = cp_load_acquire(&t->heads), *none = NULL;
+	size_t size = bucket_count[table] * sizeof(uint32_t);
+	uint32_t *b = cp_load_acquire(&buckets[table]), *none = NULL;
 
-	if (h)
-		return h;
-	h = cp_sys_map(t->count * sizeof(*h));
-	if (!h)
+	if (b)
+		return b;
+	b = cp_sys_map(size);
+	if (!b)
 		return NULL;
-	if (!cp_cas_acqrel(&t->heads, &none, h)) {
-		cp_sys_unmap(h, t->count * sizeof(*h));
-		h = none;
+	if (!cp_cas_acqrel(&buckets[table], &none, b)) {
+		cp_sys_unmap(b, size);
+		b = none;
 	}
-	return h;
+	return b;
 }
 
 /* Returns the id of SIZE zeroed bytes, or 0. */
@@ -138,31 +136,71 @@ static void announce(struct cp_stack_depot_entry *e)
 		cp_stack_depot_wake();
 }
 
+/* Only entries that were added since OLD, the bucket's newest entry at the last look. */
+static struct cp_stack_depot_entry *
+find_in_bucket(uint32_t id, uint32_t old, const struct cp_stack_depot_key *k, uint64_t hash)
+{
+	struct cp_stack_depot_entry *e;
+
+	for (; id && id != old; id = e->next) {
+		e = cp_stack_depot_at(id);
+		if (is(e, k, hash) && cp_stack_depot_is_found(e))
+			return e;
+	}
+	return NULL;
+}
+
+static unsigned table_now(void)
+{
+	uint32_t n = cp_load_relaxed(&entry_count);
+	unsigned table = 0;
+
+	while (table + 1 < TABLES && n >= bucket_count[table])
+		table++;
+	return table;
+}
+
+static struct cp_stack_depot_entry *
+find_in_smaller(unsigned table, const struct cp_stack_depot_key *k, uint64_t hash)
+{
+	struct cp_stack_depot_entry *e = NULL;
+
+	while (table-- > 0 && !e) {
+		const uint32_t *b = cp_load_acquire(&buckets[table]);
+
+		e = b ? find_in_bucket(cp_load_acquire(&b[hash % bucket_count[table]]), 0, k, hash)
+		      : NULL;
+	}
+	return e;
+}
+
+/* Two threads that add one stack while the table changes may each make an entry of it. Both count.
+ */
 struct cp_stack_depot_entry *cp_stack_depot_find(const struct cp_stack_depot_key *k)
 {
-	struct table *t = k->interval >= CP_HEAP_FILTER_INTERVAL ? &rare : &often;
-	uint32_t now = cp_stack_depot_epoch(), *heads = heads_of(t), *head, first, old = 0;
+	unsigned table = table_now();
+	uint32_t now = cp_stack_depot_epoch(), *b = buckets_of(table), *head, first, old = 0;
 	uint64_t hash = hash_of(k);
 	struct cp_stack_depot_entry *e, *new = NULL;
 
-	if (!heads)
+	if (!b)
 		return NULL;
-	head = &heads[hash % t->count];
+	head = &b[hash % bucket_count[table]];
 	/* Acquire: pairs with the exchange below; the entries that it leads to are complete. */
 	first = cp_load_acquire(head);
 	do {
-		/* Only entries that were added since the last look. */
-		for (uint32_t id = first; id && id != old; id = e->next) {
-			e = cp_stack_depot_at(id);
-			if (is(e, k, hash) && cp_stack_depot_is_found(e))
-				return e; /* an entry that was made in vain stays unused */
-		}
+		e = find_in_bucket(first, old, k, hash);
+		if (!e && !new)
+			e = find_in_smaller(table, k, hash);
+		if (e)
+			return e; /* an entry that was made in vain stays unused */
 		old = first;
 		new = new ? new : make_entry(k, hash, now);
 		if (!new)
 			return NULL;
 		new->next = first;
 	} while (!cp_cas_acqrel(head, &first, new->id));
+	cp_add_relaxed(&entry_count, 1);
 	announce(new);
 	return new;
 }
@@ -324,9 +362,10 @@ uint32_t cp_stack_depot_each(uint32_t since,
 
 uint64_t cp_stack_depot_mapped(void)
 {
-	uint64_t n = (cp_load_relaxed(&often.heads) ? BUCKETS * sizeof(*often.heads) : 0) +
-		     (cp_load_relaxed(&rare.heads) ? BUCKETS_RARE * sizeof(*rare.heads) : 0);
+	uint64_t n = 0;
 
+	for (unsigned i = 0; i < TABLES; i++)
+		n += cp_load_relaxed(&buckets[i]) ? bucket_count[i] * sizeof(**buckets) : 0;
 	for (unsigned i = 0; i < CHUNKS && (i == 0 || cp_load_relaxed(&cp_stack_depot_chunks[i]));
 	     i++)
 		n += i ? CHUNK : 0;
