@@ -5,6 +5,7 @@
 #include "modes/wall/wall.h"
 #include "modes/wall/signal/wall_signal.h"
 
+#include <sched.h>
 #include <time.h>
 
 static void tick_when_due(void)
@@ -240,6 +241,71 @@ TEST(test_who_works_between_visits_is_asked_for_a_stack)
 	cp_wall_tick(&run);
 	CHECK_EQ(cp_wall_of(t)->state, CP_WALL_WAITING);
 	CHECK(cp_wall_of(t)->timer != CP_NO_TIMER);
+	cp_wall_timer_thread_end(t);
+	finish(thread, t);
+	end();
+}
+
+#define WAKES 10
+static sem_t woken;
+
+/* It gets the processor when the thread that wakes it gives it up. */
+static void *sleeper(void *arg)
+{
+	struct sched_param none = { 0 };
+
+	sched_setscheduler(0, SCHED_BATCH, &none);
+	tid = (int)syscall(SYS_gettid);
+	sem_post(&begun);
+	for (int i = 0; i < 2 * WAKES; i++)
+		sem_wait(&woken);
+	sem_wait(&done);
+	return arg;
+}
+
+static void stay_on_this_processor(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((unsigned)sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* A tick was due a second ago, and T's wait ends just before the tick begins. Returns true if T is
+ * said to have been ready to run when the tick was due. */
+static bool is_woken_before_its_tick(struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+
+	sem_post(&woken);
+	await_sleep(tid);
+	w->unanswered = false;
+	memset(w->owed, 0, sizeof(w->owed));
+	*CP_VEC_AT(&cp_wall.due, uint64_t, t->index) = CP_WALL_DUE(0, true);
+	cp_store_relaxed(&cp_wall_next, cp_sys_clock_ns(CLOCK_MONOTONIC) - 1000000000);
+	sem_post(&woken);
+	cp_wall_tick(&run);
+	await_sleep(tid);
+	return w->state == CP_WALL_RUNNABLE && !w->unanswered;
+}
+
+TEST(test_a_late_look_tells_what_was_when_it_was_due)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+	int ready = 0;
+
+	begin();
+	stay_on_this_processor();
+	sem_init(&begun, 0, 0);
+	sem_init(&done, 0, 0);
+	sem_init(&woken, 0, 0);
+	t = make_of(&thread, sleeper);
+	cp_wall_tick(&run);
+	for (int i = 0; i < WAKES; i++)
+		ready += is_woken_before_its_tick(t);
+	CHECK_EQ(ready, 0);
 	cp_wall_timer_thread_end(t);
 	finish(thread, t);
 	end();

@@ -121,11 +121,12 @@ static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
 	return now == before ? CP_WALL_HIDDEN : CP_WALL_RUNS;
 }
 
-/* T, which runs for moments only, was found ready to run. Perhaps its wait ended during the look,
- * because this thread has the processor. Let T go on, and look once more. If it waits again, that
- * is where it was. How long it has been ready by then tells whether it was when the look BEGAN.
+/* T, which runs for moments only, was found ready to run. Perhaps its wait ended with the pacer's
+ * sleep, because the kernel lets timers expire together, or later, because this thread has the
+ * processor. Let T go on, and look once more. If it waits again, that is where it was. How long it
+ * has been ready by then tells whether it was at the moment for which the look was planned.
  * Returns QUEUES: still unknown, WOKEN: it was ready, or WAITS. */
-static enum cp_wall_doing look_again(struct cp_thread *t, uint64_t began, struct cp_wall_call *call)
+static enum cp_wall_doing look_again(struct cp_thread *t, struct cp_wall_call *call)
 {
 	static const struct timespec moment = { .tv_nsec = MOMENT_NS };
 	uint64_t before, after, passed;
@@ -133,7 +134,7 @@ static enum cp_wall_doing look_again(struct cp_thread *t, uint64_t began, struct
 	if (!cp_wall.patience || !cp_wall_exact_delay(t, &before))
 		return CP_WALL_QUEUES;
 	cp_wall.patience--;
-	passed = cp_sys_clock_ns(CLOCK_MONOTONIC) - began;
+	passed = cp_sys_clock_ns(CLOCK_MONOTONIC) - cp_wall.moment;
 	cp_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &moment, NULL);
 	if (cp_wall_stack_look(t->tid, FOUND, cp_capture_settings.max_depth, &cp_wall_of(t)->clock,
 			       call) != CP_WALL_WAITS ||
@@ -227,7 +228,7 @@ static void found_ended(struct cp_wall_thread *w)
 static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, began, now = 0;
+	uint64_t before = w->state == CP_WALL_UNSEEN ? 0 : w->clock, now = 0;
 	struct cp_wall_call call;
 	uint32_t labels;
 	enum cp_wall_doing doing;
@@ -238,11 +239,10 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 		w->state = CP_WALL_PAUSED;
 		return;
 	}
-	began = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	doing = look_at_thread(t, &call);
 	w->ran = w->clock > before ? w->clock - before : 0;
 	if (doing == CP_WALL_QUEUES && runs_for_moments(w))
-		doing = look_again(t, began, &call);
+		doing = look_again(t, &call);
 	if (w->moves)
 		cp_wall_exact_look(t);
 	labels = cp_wall_answer_labels_now(t);
