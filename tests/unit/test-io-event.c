@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Input and output in a handler: no handler runs between the parts of a call's record. */
+/* Input and output: no handler runs between the parts of a call's record; calls of threads whose
+ * record is free again are told. */
 #define OWN_MAIN
 #include "harness.h"
 
@@ -8,6 +9,7 @@
 #include <stdint.h>
 
 #include "host/real.h"
+#include "modes/io/io.h"
 #include "modes/io/signal/io_signal.h"
 #include "sample/sample.h"
 #include "sample/thread.h"
@@ -20,6 +22,8 @@ uint64_t __wrap_cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *
 				  const uint64_t values[CP_IO_SUMS], uint64_t now, double room);
 bool __wrap_cp_capture_hook(struct cp_thread *t, const struct cp_event *e,
 			    const struct cp_regs *regs, const void *leaf);
+
+extern const struct cp_mode_ops cp_mode_io;
 
 static const struct cp_io_call call = { .op = CP_IO_WRITE, .kind = CP_FD_FILE, .on = { NULL, -1 } };
 static volatile sig_atomic_t records, within, handled, handled_within;
@@ -94,6 +98,52 @@ TEST(test_no_handler_runs_while_a_call_is_drawn)
 TEST(test_no_handler_runs_while_a_call_is_recorded)
 {
 	check(&raises_in_record);
+}
+
+static uint64_t told_calls(void)
+{
+	static struct cp_modules modules;
+	static struct cp_run run = { .ops = &cp_mode_io, .mode = CPROF_IO };
+	uint64_t calls = 0;
+
+	if (!run.running) {
+		run.running = true;
+		cp_modules_init(&modules);
+		cp_run_begin(&run, &modules);
+	}
+	cp_io_rows_tell(&run);
+	cp_io_rows_settle(&run);
+	for (uint32_t i = 0; i < run.aggregate.stacks.count; i++)
+		calls += cp_aggregate_row_at(&run.aggregate, i)->values[0];
+	return calls;
+}
+
+/* A thread with record T makes a call and ends. */
+static void live_for_a_call(struct cp_thread *t)
+{
+	struct cp_thread *self = cp_self.thread;
+
+	cp_self.thread = t;
+	cp_io_event_ended(&call);
+	cp_self.thread = self;
+	cp_thread_free(t);
+}
+
+TEST(test_free_records_are_told_once_for_each_thread)
+{
+	struct cp_thread *t = cp_thread_claim();
+	uint64_t before = told_calls();
+
+	live_for_a_call(t);
+	CHECK_EQ(told_calls(), before + 1);
+	/* The next thread with this record. */
+	while (cp_thread_claim() != t)
+		;
+	live_for_a_call(t);
+	CHECK_EQ(told_calls(), before + 2);
+	/* Which nobody uses any more, so it isn't read. */
+	cp_io_counts_existing(t->index)->cell[call.op][call.kind].sums[CP_IO_CALLS]++;
+	CHECK_EQ(told_calls(), before + 2);
 }
 
 int main(void)
