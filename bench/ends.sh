@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The end of short programs: python3 that does nothing, and make of 60 small C files. Machine CPU, with the helpers that
+# The end of short programs: python3 that does nothing, 300 subshells, and make of 60 small C files. Machine CPU, with the helpers that
 # nobody waits for: the commands run in a cgroup of their own, and the group's CPU time is read when it is empty.
 # ENDS_ROUNDS (5 of the tree, four times as many of python3): in each, all variants take turns; differences are to the
 # bare run of the same round. ENDS_PROGRAMS: some of them only. ENDS_BEFORE: another build's libcprof.so, measured beside this one.
@@ -45,6 +45,7 @@ variables_of() { # mode
 	case $1 in
 	cpu) echo "CPUPROFILE=$work/out/c.pb" ;;
 	heap) echo "HEAPPROFILE=$work/out/h.pb" ;;
+	io) echo "IOPROFILE=$work/out/i.pb" ;;
 	all) echo "CPUPROFILE=$work/out/c.pb HEAPPROFILE=$work/out/h.pb WALLPROFILE=$work/out/w.pb LOCKPROFILE=$work/out/l.pb" ;;
 	esac
 }
@@ -76,6 +77,8 @@ command_of() { # program
 	case $1 in
 	python3) command=(/usr/bin/python3 -c pass) ;;
 	tree) command=(make -s -B -j2 -C "$work/src" CC=gcc) ;;
+	# shellcheck disable=SC2016  # for the other shell
+	subshells) command=(bash -c 'for ((i = 0; i < 300; i++)); do (x=1); done') ;;
 	esac
 }
 
@@ -84,10 +87,13 @@ for mode in cpu heap all; do
 	variants="$variants $mode-names $mode${ENDS_BEFORE:+ $mode-before}"
 done
 variants="$variants${profiler:+ gperftools}${both:+ gperftools-both}"
-for program in ${ENDS_PROGRAMS:-python3 tree}; do
+every=$variants
+for program in ${ENDS_PROGRAMS:-python3 subshells tree}; do
 	command_of "$program"
 	has "${command[0]}" || continue
-	turns=$rounds
+	turns=$rounds variants=$every
+	# Each subshell has a file in I/O mode only.
+	[ "$program" != subshells ] || variants="bare io-names io${ENDS_BEFORE:+ io-before}"
 	[ "$program" = tree ] || turns=$((rounds * 4))
 	for turn in $(seq "$turns"); do
 		for variant in $variants; do

@@ -16,10 +16,13 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +40,8 @@
 #define WATCH_SECONDS 15
 /* Time in which a helper without other load has surely started. */
 #define START_NS UINT64_C(20000000)
+/* Processes that end at the same time; a process that finds no room starts cprof. */
+#define BACKLOG 4096
 #define ENVIRONMENT_MAX 16384
 #define DESCRIPTORS_MAX 65536
 
@@ -58,6 +63,7 @@ static struct {
 	char path[CP_PATH_MAX]; /* "" = no helper */
 	char text[ENVIRONMENT_MAX];
 	char *environment[KEPT + 1];
+	size_t used;	  /* bytes of TEXT */
 	struct stat root; /* the root directory when the helper was found */
 	unsigned wait, limit, watch;
 } found;
@@ -74,7 +80,9 @@ struct cp_helper {
 	const char *argument; /* argument of VERB: the URL to which the files are also pushed */
 	bool no_lines;	      /* the files are pushed, but get no lines */
 	bool alone;	      /* nobody waits for cprof, and it has no time limit */
-	size_t size;	      /* size of this struct with the memory after it */
+	bool listens;	      /* cprof takes further processes' files */
+	int shared;  /* connection to another process's cprof, which has the files; or -1 */
+	size_t size; /* size of this struct with the memory after it */
 	char **arguments;
 	char *files;
 	char *stacks;
@@ -155,6 +163,7 @@ static void keep_environment(void)
 		found.environment[count++] = found.text + used;
 		used += 1 + cp_text_format(found.text + used, n, "%s=%s", kept[i], value);
 	}
+	found.used = used;
 }
 
 /* Read "WAIT,LIMIT,WATCH", in seconds; for tests. */
@@ -189,6 +198,76 @@ void cp_helper_prepare(void)
 	read_limits();
 	if (cp_sys4(SYS_newfstatat, AT_FDCWD, "/", &found.root, 0) < 0)
 		found.path[0] = '\0';
+}
+
+/* ---- one helper for many processes ---- */
+
+/* Makes the name at which helpers with the same user, files and environment listen. Returns its
+ * size, or 0 without /proc. */
+static size_t shared_name(struct sockaddr_un *a)
+{
+	struct stat mounts;
+	int n;
+
+	if (cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/mnt", &mounts, 0))
+		return 0;
+	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	n = (int)cp_text_format(
+		a->sun_path + 1, sizeof(a->sun_path) - 1, "libcprof-lines/%u.%u/%lx.%lx.%lx/%x%x",
+		(unsigned)cp_sys0(SYS_geteuid), (unsigned)cp_sys0(SYS_getegid),
+		(unsigned long)mounts.st_ino, (unsigned long)found.root.st_dev,
+		(unsigned long)found.root.st_ino, cp_index_hash(found.text, found.used),
+		cp_index_hash(found.path, strlen(found.path)));
+	return offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n;
+}
+
+static int unix_socket(void)
+{
+	return (int)cp_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* Has another user taken the name? */
+static bool is_own_users(int fd)
+{
+	struct ucred its;
+	socklen_t n = sizeof(its);
+
+	return !cp_sys5(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &its, &n) &&
+	       its.uid == (uid_t)cp_sys0(SYS_geteuid);
+}
+
+/* Hands the first COUNT files to a helper that listens. Returns the connection, or -1. WAITS: an
+ * empty name before them says that this process waits. */
+static int hand_over(struct cp_helper *h, unsigned count, bool waits)
+{
+	struct iovec names[CP_MODES + 1] = { { (void *)(uintptr_t) "", waits } };
+	struct msghdr m = { .msg_iov = names, .msg_iovlen = count + 1 };
+	struct sockaddr_un a;
+	size_t n = count <= CP_MODES ? shared_name(&a) : 0;
+	int fd = n ? cp_sys_move_up(unix_socket()) : -1;
+
+	if (fd < 0)
+		return -1;
+	for (unsigned i = 0; i < count; i++)
+		names[i + 1] =
+			(struct iovec){ cp_helper_file(h, i), strlen(cp_helper_file(h, i)) + 1 };
+	if (!cp_sys3(SYS_connect, fd, &a, n) && is_own_users(fd) &&
+	    cp_sys3(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		return fd;
+	cp_sys_close(fd);
+	return -1;
+}
+
+/* In the helper: takes the name, with descriptor 3. If a helper that started at the same time has
+ * it, cprof has no such descriptor, and ends after its own files. */
+static void listen_at_name(void)
+{
+	struct sockaddr_un a;
+	size_t n = shared_name(&a);
+	int fd = n ? unix_socket() : -1;
+
+	if (fd == 3 && !cp_sys3(SYS_bind, fd, &a, n) && !cp_sys2(SYS_listen, fd, BACKLOG))
+		cp_sys3(SYS_fcntl, fd, F_SETFD, 0);
 }
 
 /* ---- in the helper's processes, which share the program's memory, but not descriptors and signals
@@ -253,6 +332,8 @@ static void become_helper(void *arg)
 	if (!h->alone)
 		cp_sys3(SYS_setitimer, ITIMER_REAL, &limit, NULL);
 	reset_signals();
+	if (h->listens)
+		listen_at_name();
 	cp_sys3(SYS_execve, found.path, h->arguments, found.environment);
 	cp_sys1(SYS_exit_group, 127);
 }
@@ -296,7 +377,7 @@ static size_t whole_pages(size_t n)
 
 struct cp_helper *cp_helper_begin(unsigned count)
 {
-	size_t head = whole_pages(sizeof(struct cp_helper) + (count + 6) * sizeof(char *));
+	size_t head = whole_pages(sizeof(struct cp_helper) + (count + 7) * sizeof(char *));
 	size_t size = head + whole_pages((size_t)count * CP_PATH_MAX) + 2 * STACK_SIZE;
 	struct cp_helper *h = found.path[0] ? cp_sys_map(size) : NULL;
 
@@ -368,6 +449,8 @@ static void set_arguments(struct cp_helper *h, unsigned count)
 	h->arguments[n++] = (char *)"cprof";
 	h->arguments[n++] = (char *)(h->verb ? h->verb : "symbolize");
 	h->arguments[n++] = (char *)(!h->verb ? "--in-place" : h->alone ? "-helper" : "-ended");
+	if (h->listens)
+		h->arguments[n++] = (char *)"-more";
 	if (h->verb && !h->alone && !h->no_lines)
 		h->arguments[n++] = (char *)"-lines";
 	if (h->verb)
@@ -376,12 +459,16 @@ static void set_arguments(struct cp_helper *h, unsigned count)
 		h->arguments[n++] = cp_helper_file(h, i);
 }
 
-int cp_helper_start(struct cp_helper *h, unsigned count)
+int cp_helper_start(struct cp_helper *h, unsigned count, bool waits)
 {
 	unsigned n;
 
-	set_arguments(h, count);
 	h->before = count ? which_file(cp_helper_file(h, 0)) : 0;
+	h->shared = h->verb ? -1 : hand_over(h, count, waits);
+	if (h->shared >= 0)
+		return 0;
+	h->listens = !h->verb && !waits;
+	set_arguments(h, count);
 	h->program = cp_sys_getpid();
 	h->alive = 1;
 	h->supervisor =
@@ -412,11 +499,30 @@ static bool wait_while(uint32_t *word, uint32_t value, uint64_t until)
 	return true;
 }
 
+/* Waits until another process's helper is done: then it closes the connection. */
+static bool wait_for_shared(struct cp_helper *h, uint64_t until)
+{
+	struct pollfd p = { .fd = h->shared, .events = POLLIN };
+	long ready = 0;
+
+	for (uint64_t now; ready <= 0 && (now = cp_sys_clock_ns(CLOCK_MONOTONIC)) < until;) {
+		struct timespec t = { (time_t)((until - now) / 1000000000u),
+				      (long)((until - now) % 1000000000u) };
+
+		ready = cp_sys5(SYS_ppoll, &p, 1, &t, NULL, 0);
+	}
+	cp_sys_close(h->shared);
+	return ready > 0;
+}
+
 bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
 {
 	uint64_t most = seconds < found.wait ? seconds : found.wait;
 	uint64_t until = cp_sys_clock_ns(CLOCK_MONOTONIC) + (most + 1) * UINT64_C(1000000000);
 
+	if (h->shared >= 0)
+		return wait_for_shared(h, most ? until - UINT64_C(1000000000) : 0) &&
+		       which_file(cp_helper_file(h, 0)) != h->before;
 	/* Either word may be the last one that the supervisor changes. */
 	while (!cp_load_acquire(&h->started) && cp_load_acquire(&h->alive) &&
 	       cp_sys_clock_ns(CLOCK_MONOTONIC) < until)
@@ -436,7 +542,7 @@ struct cp_helper *cp_helper_alone(const char *verb, const char *argument)
 	h->verb = verb;
 	h->argument = argument;
 	h->alone = true;
-	if (cp_helper_start(h, 0))
+	if (cp_helper_start(h, 0, false))
 		return NULL;
 	wait_while(&h->alive, 1, cp_sys_clock_ns(CLOCK_MONOTONIC) + START_NS);
 	return h;

@@ -251,9 +251,10 @@ char *cp_helper_file(struct cp_helper *h, unsigned i);
 /* Have the files pushed to URL, which must live on: `cprof push`. LINES: also add lines to them.
  * Otherwise the helper only pushes. Call before the start. */
 void cp_helper_push_too(struct cp_helper *h, const char *url, bool lines);
-/* Start the helper on the first COUNT files. Call with all signals blocked; any context. Returns 0,
- * or a negative errno after releasing H. */
-int cp_helper_start(struct cp_helper *h, unsigned count);
+/* Start the helper on the first COUNT files, or hand them to one that another process of the tree
+ * has started. WAITS: this process waits for it. Call with all signals blocked; any context.
+ * Returns 0, or a negative errno after releasing H. */
+int cp_helper_start(struct cp_helper *h, unsigned count, bool waits);
 /* Wait until the helper is done, for at most SECONDS (capped by an upper limit). With SECONDS = 0,
  * wait only until the helper no longer needs this process. Afterwards the helper continues alone.
  * Returns true if the helper ended in time and has replaced its first file. */

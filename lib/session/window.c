@@ -367,7 +367,7 @@ static struct cp_helper *start_helper(void)
 
 	if (h && cp_push_wants_files())
 		cp_helper_push_too(h, cp_session.config.push, lines);
-	err = count ? cp_helper_start(h, count) : 0;
+	err = count ? cp_helper_start(h, count, cp_session.process_tree.owner) : 0;
 
 	if (h && !count)
 		cp_helper_release(h);

@@ -22,6 +22,7 @@ TOOL_SOURCES += \
 	%D%/verb_strip_labels.c \
 	%D%/verb_symbolize.c \
 	%D%/symbolize_functions.c \
+	%D%/symbolize_more.c \
 	%D%/verb_tags.c \
 	%D%/verb_threads.c \
 	%D%/threads_text.c \

@@ -453,7 +453,7 @@ void ct_verb_symbolize_process(struct ct_profile *p, int pid)
 
 static struct {
 	const char *output;
-	bool in_place;
+	bool in_place, more;
 	struct ct_list roots;
 } my;
 
@@ -465,6 +465,7 @@ static const struct ct_option options[] = {
 		"look in DIR before /usr/lib/debug: for .build-id/xx/yyy.debug, and for files that "
 		"have\n" CT_OPTIONS_INDENT
 		"the module's name, or its path below DIR (may be repeated)"),
+	CT_FLAG("more", &my.more, NULL), /* used by the library only */
 	CT_END
 };
 static const struct ct_option *const tables[] = { options, NULL };
@@ -506,6 +507,7 @@ const char **ct_verb_symbolize_roots(const struct ct_list *given)
 static int do_files(char **sources, size_t n, const char *const *roots)
 {
 	struct work *w = ct_memory_alloc(n * sizeof(*w));
+	char **paths = ct_memory_alloc(n * sizeof(*paths));
 	struct ct_missing missing = { .asked = my.roots.count > 0 };
 	size_t count = 0;
 	int status = CT_OK;
@@ -518,13 +520,13 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 			continue;
 		}
 		begin_work(&w[count], p);
-		w[count].missing = &missing;
-		sources[count++] = sources[i];
+		w[count].missing = my.more ? NULL : &missing;
+		paths[count++] = sources[i];
 	}
 	for (size_t i = 0; i < count; i++) {
 		do_modules(w, i, count, roots);
 		finish(&w[i]);
-		if (write_result(w[i].p, my.in_place ? sources[i] : my.output, &w[i].done))
+		if (write_result(w[i].p, my.in_place ? paths[i] : my.output, &w[i].done))
 			status = CT_FAILED;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -532,12 +534,14 @@ static int do_files(char **sources, size_t n, const char *const *roots)
 		ct_model_free(w[i].p);
 	}
 	free(w);
+	free(paths);
 	symbolize_missing_say(&missing);
 	return status;
 }
 
 static int verb_symbolize(int argc, char **argv)
 {
+	struct ct_symbolize_more more;
 	const char **roots;
 	int status;
 
@@ -547,7 +551,11 @@ static int verb_symbolize(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_symbolize, "give %s",
 					my.output ? "one profile" : "the profiles");
 	roots = ct_verb_symbolize_roots(&my.roots);
+	if (my.more)
+		ct_symbolize_more_begin(&more);
 	status = do_files(argv, (size_t)argc, roots);
+	while (my.more && !ct_shrunk_seen() && ct_symbolize_more_wait(&more))
+		do_files(more.files, more.count, roots);
 	free(roots);
 	return status;
 }

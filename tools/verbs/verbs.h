@@ -3,6 +3,7 @@
 #ifndef CP_VERBS_VERBS_H
 #define CP_VERBS_VERBS_H
 
+#include <sys/time.h>
 #include <time.h>
 
 #include "control/control.h"
@@ -299,6 +300,26 @@ struct ct_line *ct_symbolize_functions_copy(struct ct_functions *to, const struc
 					    const struct ct_location *l);
 /* Drops functions that no location uses any more. T is empty afterwards. */
 void ct_symbolize_functions_finish(struct ct_functions *t);
+
+/* symbolize_more.c
+ *
+ * The helper of a tree of processes: the library sends it the names of the files of further
+ * processes. For verb_symbolize.c.
+ */
+
+struct ct_symbolize_more {
+	char **files;
+	size_t count, room, bytes;
+	int *connections;
+	size_t connection_count, connection_room;
+	bool someone_waits;	/* for one of the files */
+	struct itimerval limit; /* the time that each batch may take */
+};
+
+void ct_symbolize_more_begin(struct ct_symbolize_more *m);
+/* Forgets the files of before, and waits for files. Returns false if none have come for a while:
+ * then it has stopped listening, and M is released. */
+bool ct_symbolize_more_wait(struct ct_symbolize_more *m);
 
 /* threads_text.c
  *

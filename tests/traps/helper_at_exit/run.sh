@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The helper that adds lines at exit: the program gets no signal and no child from it, and keeps its exit status and
-# output; the helper inherits nothing from the program.
+# output; the helper inherits nothing from the program. The processes of a tree share helpers.
 . "$srcdir/tests/lib/e2e.sh"
 limit=$bounded
 export CPROF_SYMBOLIZE=full
@@ -157,6 +157,58 @@ check_comment "$work/missing.pb" 'lines and inlined calls: none, because cprof i
 "$pprof_check" --comments "$work/fails.pb" | grep -q 'is not beside' && fail "a helper that is there isn't seen"
 CPROF_VERBOSE=1 run missing return
 [ "$(grep -c 'lines and inlined calls are left out' "$work/missing.err")" = 1 ] || fail "a missing helper: $(cat "$work/missing.err")"
+
+# A tree of short processes: nearly all give their files to a helper that works already, and the first process, which
+# is the last to end, waits until all files have lines.
+fake starts "echo \$* >>'$work/ran'; exec '$builddir/cprof' \"\$@\""
+export _CPROF_HELPER=$work/starts
+tree='for ((i = 0; i < 20; i++)); do (echo $i >/dev/null); done; echo the end; exit 7'
+run_tree() { # name
+	rm -f "$work/ran"
+	bare "$1" env IOPROFILE="$work/$1.pb" LD_PRELOAD="$CP_LIBRARY" bash -c "$tree"
+	check_status "$1" 7
+	[ "$(cat "$work/$1.out")" = "the end" ] || fail "$1: $(cat "$work/$1.out" "$work/$1.err")"
+	for ((left = 300; left > 0; left--)); do
+		ready=0
+		for file in "$work/$1.pb"*; do
+			check_has_lines "$file" && ready=$((ready + 1))
+		done
+		[ "$ready" -lt 21 ] || break
+		sleep 0.1
+	done
+	[ "$ready" = 21 ] || fail "$1: $ready of 21 files have lines: $(ls "$work")"
+}
+check_has_lines() { "$pprof_check" --comments "$1" | grep -q '^symbolized: '; } # file
+run_tree tree
+[ "$(grep -c . "$work/ran")" -lt 10 ] || fail "tree: helpers were started: $(cat "$work/ran")"
+# Another user who has taken the name gets nothing, and is not relied on.
+name=$(sed -n 's/.* @\(libcprof-lines.*\)/\1/p' /proc/net/unix | head -n 1)
+if [ "$(id -u)" = 0 ] && [ "$name" ]; then
+	python3 - "$name" >"$work/taken" 2>&1 <<'END' &
+import os, socket, sys, time
+os.setuid(54321)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+for _ in range(600):
+    try:
+        s.bind("\0" + sys.argv[1])
+        break
+    except OSError:
+        time.sleep(0.1)
+s.listen(100)
+print("ready", flush=True)
+while True:
+    c, _ = s.accept()
+    print("got", c.recv(4096), flush=True)
+END
+	owns $!
+	for ((left = 300; left > 0; left--)); do
+		grep -q ready "$work/taken" && break
+		sleep 0.1
+	done
+	run_tree taken
+	[ "$(grep -c . "$work/ran")" = 21 ] || fail "where another user has the name: $(cat "$work/ran")"
+	grep "got b'[^']" "$work/taken" && fail "another user was told the names of files"
+fi
 
 # Names are what was asked for; or there is nothing to look up.
 export _CPROF_HELPER=$work/look
