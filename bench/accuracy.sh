@@ -1,14 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Ground truth, the long version: shares of four functions at 99 Hz, then the total CPU time
-# against getrusage at other rates and numbers of threads. Takes some minutes.
-# Then programs that are hard to sample, with each CPU engine.
+# Ground truth. ACCURACY_PARTS: which of the parts.
+#
+# shares, totals: shares of four functions at 99 Hz, then the total CPU time against getrusage at other rates and numbers
+# of threads. hard: programs that are hard to sample, with each CPU engine. Together some minutes.
 # ACCURACY_SECONDS: of each thread of the first; ACCURACY_TOTAL_SECONDS: CPU time of the others;
-# ACCURACY_ENGINE_SECONDS: of each program with each engine, in ACCURACY_ENGINE_RUNS runs.
-# ACCURACY_PARTS, ACCURACY_ENGINES: which of them; ACCURACY_PROGRAMS: of the last only those whose beginning,
-# such as "bursts" or "threads,0.2", is among these words.
+# ACCURACY_ENGINE_SECONDS: of each program with each engine, in ACCURACY_ENGINE_RUNS runs; ACCURACY_ENGINES: which engines;
+# ACCURACY_PROGRAMS: only those whose beginning, such as "bursts" or "threads,0.2", is among these words.
+#
+# cpu, wall, io, heap, lock, spans, windows: many runs of each mode, one table for all (bench/accuracy-table.sh). These are
+# the parts if ACCURACY_RUNS, the runs of each program, is set.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
+. "$srcdir/bench/accuracy-table.sh"
 
 make -s tests/e2e/accuracy-host tests/tools/pprof-check >&2 || exit 1
 
@@ -179,11 +183,14 @@ all_hard() {
 	hard together,$seconds,64 'work=64_threads'
 }
 
-for part in ${ACCURACY_PARTS:-shares totals hard}; do
+parts=${ACCURACY_RUNS:+cpu wall io heap lock spans windows} table=
+for part in ${ACCURACY_PARTS:-${parts:-shares totals hard}}; do
 	case $part in
 	shares) all_shares ;;
 	totals) totals ;;
 	hard) all_hard ;;
-	*) echo "ACCURACY_PARTS: shares, totals, hard" >&2; exit 2 ;;
+	cpu | wall | io | heap | lock | spans | windows) table="$table $part" ;;
+	*) echo "ACCURACY_PARTS: shares, totals, hard, cpu, wall, io, heap, lock, spans, windows" >&2; exit 2 ;;
 	esac
 done
+[ ! "$table" ] || say_table "$table"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs whose calls are known, for bench/io-accuracy.sh: each prints lines "function op calls ns
- * bytes errors" of what its functions did, as the program itself counts and measures it.
+/* Programs whose calls are known, for bench/accuracy-table.sh: each prints lines "function op calls
+ * ns bytes errors" of what its functions did, as the program itself counts and measures it.
  *
  * usage: io-accuracy short|errors|bimodal|sizes|threads|crowd|mixed|pipes
  */

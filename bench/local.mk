@@ -10,12 +10,10 @@ BENCH_RUNS += \
 	%D%/engine-cost.sh \
 	%D%/flame.sh \
 	%D%/growth.sh \
-	%D%/heap-accuracy.sh \
 	%D%/heap-fragmentation.sh \
 	%D%/heap-memory.sh \
 	%D%/heap-redis.sh \
 	%D%/heap.sh \
-	%D%/io-accuracy.sh \
 	%D%/io.sh \
 	%D%/lock.sh \
 	%D%/overhead.sh \
@@ -24,7 +22,6 @@ BENCH_RUNS += \
 	%D%/tool.sh \
 	%D%/unwind.sh \
 	%D%/views.sh \
-	%D%/wall-accuracy.sh \
 	%D%/wall.sh
 BENCH_HELPERS += \
 	%D%/heap-pair

@@ -7,9 +7,12 @@
 #                                       means also ends, memory, blocks and short
 #     make bench-docs                   everything, and docs/overhead.json and docs/overhead.md from it; with BENCH
 #                                       only those parts' figures are replaced
+#     make bench BENCH=accuracy ACCURACY_RUNS=30
+#                                       estimates of all modes against the truth (bench/accuracy-table.sh); 18 minutes
 #
 # In the build directory, with the settings of the tests. Nothing else should run on the machine. Settings of a part
-# that are in the environment (ROUNDS, LOCK_ROUNDS, ...) win over those here. BENCH_PART_SECONDS (480) ends a part that hangs.
+# that are in the environment (ROUNDS, LOCK_ROUNDS, ...) win over those here. BENCH_PART_SECONDS (480, with ACCURACY_RUNS 2400)
+# ends a part that hangs.
 set -u
 { # read as a whole, so that a change of this file meanwhile does no harm
 docs=${1:-}
@@ -26,6 +29,7 @@ report() { python3 "$here/report.py" "$@"; }
 command -v python3 >/dev/null || { echo "make bench: python3 makes the tables, and is not installed" >&2; exit 1; }
 export BENCH_RECORDS=$PWD/bench.records PYTHONDONTWRITEBYTECODE=1
 : >"$BENCH_RECORDS"
+BENCH_PART_SECONDS=${BENCH_PART_SECONDS:-${ACCURACY_RUNS:+2400}}
 began=$SECONDS
 failed=
 
@@ -53,7 +57,7 @@ part views ROUNDS=31 views.sh
 part lock LOCK_ROUNDS=31 lock.sh
 part io io.sh
 part wall WALL_SECONDS=3 WALL_ROUNDS=3 wall.sh
-part wall WALL_RUNS=5 wall-accuracy.sh
+part wall ACCURACY_RUNS=5 ACCURACY_PARTS=wall accuracy.sh
 part growth ROUNDS=2 GROWTH='threads depth' growth.sh
 part dump dump.sh
 part ends ENDS_ROUNDS=3 ends.sh

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs whose wall-clock time is known, for bench/wall-accuracy.sh.
+/* Programs whose wall-clock time is known, for bench/accuracy-table.sh.
  *
  *   wall-truth queue SECONDS    sleeps 30 ms in long_wait, then 10 ms in pieces in short_waits
  *   wall-truth fsync SECONDS    writes a file, block by block, each with an fsync
@@ -7,8 +7,9 @@
  *   wall-truth rwlock SECONDS   the same with a read-write lock, one of the four writes
  *   wall-truth short SECONDS    threads that compute for 46 ms and wait for 5, two at a time
  *
- * Prints "what ns" for each function, by the clock, and for running, runnable, waiting: by the
- * threads' CPU clocks, by the kernel's count of their run delays, and the rest.
+ * Prints "what ns error" for each function, by the clock, and for running, runnable, waiting: by
+ * the threads' CPU clocks, by the kernel's count of their run delays, and the rest. ERROR is by
+ * what that may be off.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,7 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t end, first, second, running, runnable, lived;
+/* The time before a thread's first reading and after its last one. */
+#define UNREAD_NS 30000
+
+static uint64_t end, first, second, running, runnable, lived, threads;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -153,6 +157,7 @@ static void *thread(void *arg)
 	ADD(runnable, ready);
 	ADD(running, now(CLOCK_THREAD_CPUTIME_ID));
 	ADD(lived, NOW() - began);
+	ADD(threads, 1);
 	return NULL;
 }
 
@@ -165,6 +170,11 @@ static void run(void (*what)(void), int count)
 			exit(3);
 	for (int i = 0; i < count; i++)
 		pthread_join(t[i], NULL);
+}
+
+static void say(const char *what, uint64_t ns, uint64_t error)
+{
+	printf("%s %llu %llu\n", what, (unsigned long long)ns, (unsigned long long)error);
 }
 
 int main(int argc, char **argv)
@@ -192,12 +202,12 @@ int main(int argc, char **argv)
 			run(programs[i].what, programs[i].count);
 		while (NOW() < end);
 		if (programs[i].first)
-			printf("%s %llu\n", programs[i].first, (unsigned long long)first);
+			say(programs[i].first, first, 0);
 		if (programs[i].second)
-			printf("%s %llu\n", programs[i].second, (unsigned long long)second);
-		printf("running %llu\nrunnable %llu\nwaiting %llu\n", (unsigned long long)running,
-		       (unsigned long long)runnable,
-		       (unsigned long long)(lived - running - runnable));
+			say(programs[i].second, second, 0);
+		say("running", running, threads * UNREAD_NS);
+		say("runnable", runnable, threads * UNREAD_NS);
+		say("waiting", lived - running - runnable, threads * UNREAD_NS);
 		return 0;
 	}
 	return 2;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # At the default interval, sites of 16 bytes to 64 MiB, one of them mixing small and large: the mean of
-# 30 runs is the truth, within 5 standard errors (one false alarm in 50,000). bench/heap-accuracy.sh
+# 30 runs is the truth, within 5 standard errors (one false alarm in 50,000). bench/accuracy.sh
 # prints the same for every allocator.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"

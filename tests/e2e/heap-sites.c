@@ -96,6 +96,32 @@ SAMPLED(site_middle)
 SAMPLED(site_large)
 SAMPLED(site_huge)
 SAMPLED(site_mixed)
+SAMPLED(site_stacks)
+
+/* Each bit of PATH is a call of one function or another, so each path has a stack of its own. */
+static SITE void *left(unsigned path, unsigned steps, size_t size);
+static SITE void *right(unsigned path, unsigned steps, size_t size);
+
+#define WAY(name)                                                                                  \
+	static SITE void *name(unsigned path, unsigned steps, size_t size)                         \
+	{                                                                                          \
+		void *p = !steps     ? site_stacks(size)                                           \
+			  : path & 1 ? left(path >> 1, steps - 1, size)                            \
+				     : right(path >> 1, steps - 1, size);                          \
+                                                                                                   \
+		UNTOUCHED;                                                                         \
+		return p;                                                                          \
+	}
+
+WAY(left)
+WAY(right)
+
+static void *a_stack_each(size_t size)
+{
+	static unsigned path;
+
+	return left(path++, 9, size);
+}
 
 static const struct {
 	const char *name;
@@ -112,6 +138,7 @@ static const struct {
 	{ "site_large", site_large, 8 << 20, 6, 0, 0 },
 	{ "site_huge", site_huge, 64 << 20, 2, 0, 0 },
 	{ "site_mixed", site_mixed, 32, 64000, 300000, 640 },
+	{ "site_stacks", a_stack_each, 700000, 400, 0, 0 },
 };
 
 static void exercise(size_t s, unsigned count)

@@ -11,7 +11,7 @@
  *   lock-host rare          one mutex that all keep shortly and often, and rare_holder for long, a
  *                           few times: ns of the waits that it was part of, and while it had it
  *   lock-host turns         two threads that take 1,400 turns of a few us, by a condition: the
- * number of waits, and ns
+ *                           number of waits, ns, and inner
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -276,14 +276,15 @@ static void run_long(void)
 #define TURNS 1400
 
 static int whose;
-static uint64_t turn_waits, turn_ns;
+static uint64_t turn_waits, turn_ns, turn_inner;
 
 NOINLINE static void wait_turn(void)
 {
-	uint64_t began = now_ns();
+	uint64_t inner = inner_now(), began = now_ns();
 
 	pthread_cond_wait(&host_cond, &host_mutex);
 	turn_ns += now_ns() - began;
+	turn_inner += inner_now() - inner;
 	turn_waits++;
 	STAYS;
 }
@@ -310,7 +311,8 @@ static void run_turns(void)
 	pthread_create(&other, NULL, take_turns, (void *)1);
 	take_turns(NULL);
 	pthread_join(other, NULL);
-	printf("%llu %llu\n", (unsigned long long)turn_waits, (unsigned long long)turn_ns);
+	printf("%llu %llu %llu\n", (unsigned long long)turn_waits, (unsigned long long)turn_ns,
+	       (unsigned long long)turn_inner);
 }
 
 #define HOLDS 300

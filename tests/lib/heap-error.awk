@@ -2,6 +2,7 @@
 # Sampled sizes against the truth, over several runs. Input: the host's "# site size count size count"
 # and "site truth...", then "run site values..." of each run. Prints a line a site and value:
 # mean over truth, and how many standard errors the mean is off; exits 1 if more than LIMIT.
+# With LINES, a word, it prints a line "LINES site,value estimate truth error deviation" for each run (bench/accuracy-table.sh).
 # The standard error is the sampling's own: n (1 - p) / p for n blocks of one size.
 # busybox's awk may be built without exp, sqrt and ^.
 function decay(x,   half) { if (x < 1e-4) return 1 - x + x * x / 2; half = decay(x / 2); return half * half }
@@ -16,7 +17,11 @@ $1 == "#" {
 	next
 }
 $1 == "run" {
-	for (v = 1; v <= 4; v++) sum[$2, v] += $(v + 2)
+	for (v = 1; v <= 4; v++) {
+		sum[$2, v] += $(v + 2)
+		if (lines)
+			print lines, $2 "," title[v], $(v + 2), truth[$2, v], 0.5, root(variance[$2, v])
+	}
 	runs[$2]++
 	next
 }
@@ -25,6 +30,8 @@ $1 == "run" {
 	for (v = 1; v <= 4; v++) truth[$1, v] = $(v + 1)
 }
 END {
+	if (lines)
+		exit
 	for (s = 1; s <= sites; s++) for (v = 1; v <= 4; v++) {
 		name = order[s]
 		n = runs[name]
