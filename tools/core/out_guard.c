@@ -139,7 +139,8 @@ void ct_out_guard(void)
 	if (!out || !err)
 		abort();
 	setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
-	setvbuf(err, NULL, _IONBF, 0);
+	/* A line is one system call, not one for each of its characters. */
+	setvbuf(err, NULL, _IOLBF, BUFSIZ);
 	stdout = out;
 	stderr = err;
 }

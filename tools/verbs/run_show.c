@@ -45,29 +45,56 @@ const char *ct_run_show_extension(const char *path)
 	return dot && dot != name ? dot : name + n;
 }
 
-struct timespec ct_run_show_start(void)
+static bool is_before(const struct timespec *a, const struct timespec *b)
 {
-	const struct timespec pause = { .tv_nsec = 500000 };
-	struct timespec first, now;
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
 
-	/* Uses the clock of files' times. That clock moves in ticks, so a run that ended a moment
-	 * ago may have written its files at the present time. */
-	clock_gettime(CLOCK_REALTIME_COARSE, &first);
-	do {
-		nanosleep(&pause, NULL);
-		clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	} while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
-	return now;
+/* Notes the files beside PATH that may be the run's by name and time, but are there already. The
+ * clock of files' times moves in ticks, so a run that ended a moment ago may have written them at
+ * the present time. */
+static void note_files(struct ct_run_show_start *s, const char *path)
+{
+	const char *name = ct_base_name(path);
+	char *directory = ct_memory_printf("%.*s", (int)(name - path), path);
+	DIR *d = NULL;
+	struct dirent *e;
+	struct stat st;
+
+	/* Whoever writes a profile changes its directory, too. */
+	if (!stat(directory, &st) && !is_before(&st.st_mtim, &s->since))
+		d = opendir(directory);
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, name, strcspn(name, ".")) &&
+		    !fstatat(dirfd(d), e->d_name, &st, 0) && !is_before(&st.st_mtim, &s->since))
+			/* While it is open, no new file gets its number. */
+			*CT_PUSH(s->files, s->count, s->room) =
+				openat(dirfd(d), e->d_name, O_PATH | O_CLOEXEC);
+	if (d)
+		closedir(d);
+	free(directory);
+}
+
+struct ct_run_show_start ct_run_show_start(const char *path)
+{
+	struct ct_run_show_start s = { .count = 0 };
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &s.since);
+	note_files(&s, path);
+	return s;
 }
 
 bool ct_run_show_wrote(const struct ct_run_show *how, const char *path)
 {
-	const struct timespec *since = &how->since;
-	struct stat st;
+	struct stat st, other;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size &&
-	       (st.st_mtim.tv_sec > since->tv_sec ||
-		(st.st_mtim.tv_sec == since->tv_sec && st.st_mtim.tv_nsec >= since->tv_nsec));
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size ||
+	    is_before(&st.st_mtim, &how->start.since))
+		return false;
+	for (size_t i = 0; i < how->start.count; i++)
+		if (!fstat(how->start.files[i], &other) && other.st_ino == st.st_ino)
+			return false;
+	return true;
 }
 
 /* Returns the sample type that is shown, as its index in P. */

@@ -136,6 +136,7 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 
 		if (shown)
 			fprintf(stderr, "\rcprof: recording, %.0f of %.0f s ", passed, seconds);
+		fflush(stderr);
 		for (unsigned i = 0; i < n; i++)
 			ct_window_turn_away(windows[i].window);
 		if (poll(&process, 1, left < 0.1 ? (int)(left * 1000) + 1 : 100) > 0)
@@ -150,10 +151,10 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 		close(process.fd);
 }
 
-static void show_window(const struct window *w, struct timespec start)
+static void show_window(const struct window *w, struct ct_run_show_start start)
 {
 	const char **roots = ct_verb_symbolize_roots(&my.roots);
-	struct ct_run_show how = { .since = start, .roots = roots, .top = my.top, .window = true };
+	struct ct_run_show how = { .start = start, .roots = roots, .top = my.top, .window = true };
 
 	ct_run_show(&how, ct_control_modes[w->mode].name, w->path);
 	free(roots);
@@ -162,7 +163,8 @@ static void show_window(const struct window *w, struct timespec start)
 static int record_process(int pid, double seconds)
 {
 	struct window windows[CT_MODES] = { { 0 } };
-	struct timespec start;
+	struct ct_run_show_start start;
+	char *path;
 	unsigned count = 0;
 	int status = CT_OK;
 
@@ -182,7 +184,9 @@ static int record_process(int pid, double seconds)
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	wait_for_end(windows, count, pid, seconds);
-	start = ct_run_show_start();
+	path = path_of(&windows[0], pid);
+	start = ct_run_show_start(path);
+	free(path);
 	for (unsigned i = 0; i < count; i++)
 		if (end_window(&windows[i], pid))
 			status = CT_FAILED;

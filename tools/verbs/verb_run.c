@@ -59,7 +59,7 @@ struct plan {
 	struct ct_run_keep before[CT_MODES];
 	char *settings[2 * CT_MODES + 4];
 	unsigned count;
-	struct timespec start;
+	struct ct_run_show_start start;
 };
 
 static void add_setting(struct plan *p, char *setting)
@@ -98,7 +98,12 @@ static int make_plan(struct plan *p, const char *command, const char *program)
 	 * old. */
 	if (!getenv("CPROF_CHECKPOINT") && ct_preload_is_go(program))
 		add_setting(p, ct_memory_strdup("CPROF_CHECKPOINT=1s"));
-	p->start = ct_run_show_start();
+	/* All files have this directory, and begin with this name. */
+	for (int m = 0; m < CT_MODES; m++)
+		if (p->path[m]) {
+			p->start = ct_run_show_start(p->path[m]);
+			break;
+		}
 	return 0;
 }
 

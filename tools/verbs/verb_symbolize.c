@@ -141,6 +141,21 @@ static int by_address(const void *x, const void *y)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+/* Returns whether a line is wanted of module K; else its files need not be opened. */
+static bool has_locations(const struct work *w, const struct key *k)
+{
+	const struct ct_profile *p = w->p;
+
+	for (size_t i = 0; i < p->location_count; i++) {
+		const struct ct_location *l = &p->locations[i];
+
+		if (l->mapping != CT_NONE && !has_line(p, l) &&
+		    is_to_do(p, &p->mappings[l->mapping]) && is_of(p, &p->mappings[l->mapping], k))
+			return true;
+	}
+	return false;
+}
+
 /* Finds the locations of module K, by their addresses as linked. */
 static void collect_locations(struct work *w, const struct ct_dwarf_module *module,
 			      const struct key *k)
@@ -307,9 +322,14 @@ static void do_module(struct work *w, size_t n, const struct key *k, const char 
 	struct ct_symbolized before, after;
 	const struct work *all = w;
 	size_t count = n;
-	bool found = ct_dwarf_module_open(&module, k->file, k->build_id, roots);
-	bool has_dwarf = module.debug >= 0;
+	bool found, has_dwarf;
 
+	for (; n && !has_locations(w, k); n--)
+		w++;
+	if (!n)
+		return;
+	found = ct_dwarf_module_open(&module, k->file, k->build_id, roots);
+	has_dwarf = module.debug >= 0;
 	before = done_by(all, count);
 	for (; n; n--, w++) {
 		collect_locations(w, found ? &module : NULL, k);

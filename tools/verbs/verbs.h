@@ -254,8 +254,15 @@ int ct_run_keep_comparable(const char *a, const char *b);
  * verb_run.c.
  */
 
+/* What was there before the run. */
+struct ct_run_show_start {
+	struct timespec since; /* files from before this time belong to earlier runs */
+	int *files;	       /* so do these, which were written at this time; open */
+	size_t count, room;
+};
+
 struct ct_run_show {
-	struct timespec since;	  /* files from before this time belong to earlier runs */
+	struct ct_run_show_start start;
 	const char *const *roots; /* directories of debug files, NULL-ended */
 	long top;		  /* rows; 0: none */
 	const char *flame;	  /* file for the flame graph, or NULL */
@@ -263,9 +270,8 @@ struct ct_run_show {
 	bool window; /* show only a part of the run: for the heap, the allocations in it */
 };
 
-/* Call before the command runs, for struct ct_run_show's since. Returns a time that no file has
- * yet; waits some milliseconds for it. */
-struct timespec ct_run_show_start(void);
+/* Call before the command runs, for struct ct_run_show. PATH: one of the run's files, absolute. */
+struct ct_run_show_start ct_run_show_start(const char *path);
 /* Returns the part of PATH's name that stays at its end: ".pb", ".pb.gz". */
 const char *ct_run_show_extension(const char *path);
 bool ct_run_show_wrote(const struct ct_run_show *how, const char *path);
