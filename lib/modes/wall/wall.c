@@ -301,7 +301,7 @@ static void adapt(uint64_t tick, uint32_t threads)
 bool cp_wall_tick(struct cp_run *r)
 {
 	uint64_t due = cp_wall_due(), planned = tick_of(due);
-	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), tick = tick_of(now);
+	uint64_t tick = tick_of(cp_sys_clock_ns(CLOCK_MONOTONIC));
 	uint32_t limit = cp_thread_limit(), visited, lazy;
 	bool rest = false, cut = due == CP_WALL_NOW;
 
@@ -311,7 +311,6 @@ bool cp_wall_tick(struct cp_run *r)
 	else if (tick > planned)
 		cp_wall.counts.late += (tick - planned) / cp_wall.step;
 	earn(tick);
-	cp_wall.moment = cut ? now : due;
 	cp_wall.patience = CP_WALL_PATIENCE;
 	if (have_due_times(limit)) {
 		visit_all(r, tick, limit, cut);

@@ -61,7 +61,6 @@ struct cp_wall {
 	uint32_t rest; /* ticks of a rest. Where all threads are lazy, the pacer wakes up only once
 			* in a rest, because waking up costs more than some visits. A multiple of
 			* every step. */
-	uint64_t moment;    /* the moment for which this tick was planned */
 	uint32_t patience;  /* number of second looks left in this tick */
 	uint64_t rest_from; /* the first tick at which all visits are planned for such rests */
 	uint32_t length;    /* ticks that the next visits count for */

@@ -121,26 +121,33 @@ static enum cp_wall_doing glance(struct cp_wall_thread *w, int tid)
 	return now == before ? CP_WALL_HIDDEN : CP_WALL_RUNS;
 }
 
+/* Return true if T was ready to run for longer than visits have found so far. */
+static bool was_ready_for_longer(const struct cp_thread *t)
+{
+	const struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t delay, found = w->sampled[CP_WALL_RUNNABLE] + w->owed[CP_WALL_RUNNABLE];
+
+	return !w->delay_unknown && cp_wall_exact_delay(t, &delay) && delay > w->told_delay + found;
+}
+
 /* T, which runs for moments only, was found ready to run. Perhaps its wait ended with the pacer's
  * sleep, because the kernel lets timers expire together, or later, because this thread has the
- * processor. Let T go on, and look once more. If it waits again, that is where it was. How long it
- * has been ready by then tells whether it was at the moment for which the look was planned.
- * Returns QUEUES: still unknown, WOKEN: it was ready, or WAITS. */
+ * processor. Let T go on, and look once more. If it waits again, that is where it was. Nothing
+ * tells whether it was ready when the look was planned, and a look that finds it waiting may have
+ * missed that it was. So the kernel's count of the time that T was ready to run decides, over all
+ * looks. Returns QUEUES: still unknown, WOKEN: it was ready, or WAITS. */
 static enum cp_wall_doing look_again(struct cp_thread *t, struct cp_wall_call *call)
 {
 	static const struct timespec moment = { .tv_nsec = MOMENT_NS };
-	uint64_t before, after, passed;
 
-	if (!cp_wall.patience || !cp_wall_exact_delay(t, &before))
+	if (!cp_wall.patience)
 		return CP_WALL_QUEUES;
 	cp_wall.patience--;
-	passed = cp_sys_clock_ns(CLOCK_MONOTONIC) - cp_wall.moment;
 	cp_sys4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &moment, NULL);
 	if (cp_wall_stack_look(t->tid, FOUND, cp_capture_settings.max_depth, &cp_wall_of(t)->clock,
-			       call) != CP_WALL_WAITS ||
-	    !cp_wall_exact_delay(t, &after))
+			       call) != CP_WALL_WAITS)
 		return CP_WALL_QUEUES;
-	return after - before > passed ? CP_WALL_WOKEN : CP_WALL_WAITS;
+	return was_ready_for_longer(t) ? CP_WALL_WOKEN : CP_WALL_WAITS;
 }
 
 /* Find out what T is doing. /proc costs more, and a descriptor for a moment, so it is read only for
