@@ -65,6 +65,32 @@ printf '%s\n' 'Your code (dash, app, tool, ...): 75ms, 90.36% of 83ms cpu' '    
 	'      20ms 24.10%       20ms 24.10%  work0' '      19ms 22.89%       19ms 22.89%  work1' '      18ms 21.69%       18ms 21.69%  work2' \
 	'      17ms 20.48%       17ms 20.48%  work3' '       1ms  1.20%        1ms  1.20%  parse' | cmp -s - out || fail "the code of a family: $(cat out)"
 
+# A program whose time is in a library of the system: the first line names it, and -modules has all. libc works for its caller. A library
+# outside the system's folders is one's own; so is the program.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+app, libc = p.mapping("/usr/bin/ffmpeg"), p.mapping("/usr/lib/libc.so.6")
+x264, codec, plugin = p.mapping("/usr/lib/libx264.so.164"), p.mapping("/usr/lib/libavcodec.so.59"), p.mapping("/home/me/plugin.so")
+anon = p.mapping("//anon")
+start, main = p.frame("start_thread", mapping=libc), p.frame("main", mapping=app)
+encode, memcpy = p.frame("encode", mapping=x264), p.frame("memcpy", mapping=libc)
+for stack, n in (([encode, start], 60), ([memcpy, encode, start], 20), ([memcpy, main], 9), ([p.frame("decode", mapping=codec), start], 4),
+                 ([p.frame("work", mapping=plugin), start], 5), ([p.location([], anon), start], 1), ([p.frame("[not sampled]")], 1)):
+    p.sample(stack, [n, n * 10**6])
+p.write("modules.pb")
+END
+"$cprof" top modules.pb >out || fail "top modules.pb"
+[[ "$(head -n 1 out)" = 'Your code (ffmpeg): 15ms, 15.00% of 100ms cpu'*'; by module: 80% libx264.so.164, 9% ffmpeg, 5% plugin.so' ]] ||
+	fail "a program of libraries begins with: $(head -n 1 out)"
+grep -q '^ *5ms  5.00% *5ms  5.00%  work$' out || fail "a plug-in isn't one's own: $(cat out)"
+for option in -modules -granularity=modules; do
+	"$cprof" top -json $option modules.pb | python3 -c "import json, sys
+rows = {r['name']: (r['flat'] // 10**6, r['cum'] // 10**6) for r in json.load(sys.stdin)['rows']}
+assert rows == {'libx264.so.164': (60, 80), 'libc.so.6': (29, 99), 'ffmpeg': (0, 9), 'libavcodec.so.59': (4, 4), 'plugin.so': (5, 5), '[JIT]': (1, 1),
+                '[not sampled]': (1, 1)}, rows" || fail "$option"
+done
+
 # "core" and "alloc" are Rust's crates, and also what people call namespaces in C++.
 python3 - <<'END'
 from pprof_build import Profile, block, number

@@ -92,9 +92,9 @@ static void name_all(struct builder *b)
 	b->file_of = ct_memory_alloc(p->function_count * sizeof(uint32_t));
 	b->module_of = ct_memory_alloc(p->mapping_count * sizeof(uint32_t));
 	for (size_t i = 0; i < p->function_count; i++) {
-		if (kind != CT_FILES)
+		if (kind != CT_FILES && kind != CT_MODULES)
 			b->name_of[i] = function_name(b, p->functions[i].name);
-		if (kind != CT_FUNCTIONS)
+		if (kind != CT_FUNCTIONS && kind != CT_MODULES)
 			b->file_of[i] = clean_file(p, p->functions[i].filename);
 	}
 	for (size_t i = 0; i < p->mapping_count; i++)
@@ -125,6 +125,25 @@ static uint32_t find_or_add(struct builder *b, const struct ct_node *n)
 	return index;
 }
 
+/* Code that was made at run time is one module. A mark such as [not sampled] is in none. */
+static uint32_t module_node(struct builder *b, const struct ct_location *l,
+			    const struct ct_line *line)
+{
+	struct ct_profile *p = b->g->p;
+	const char *name = line && line->function != CT_NONE
+				   ? ct_text(p, p->functions[line->function].name)
+				   : "";
+	struct ct_node n = { 0 };
+
+	if (ct_jit_is(p, l, name))
+		n.name = ct_model_string(p, "[JIT]");
+	else if (l->mapping != CT_NONE)
+		n.name = ct_model_string(p, ct_base_name(ct_text(p, p->mappings[l->mapping].file)));
+	else if (*name == '[')
+		n.name = canonical(p, p->functions[line->function].name);
+	return find_or_add(b, &n);
+}
+
 /* LINE is NULL if the location has no symbol. */
 static uint32_t node_of(struct builder *b, const struct ct_location *l, const struct ct_line *line)
 {
@@ -132,6 +151,8 @@ static uint32_t node_of(struct builder *b, const struct ct_location *l, const st
 	uint32_t module = l->mapping == CT_NONE ? 0 : b->module_of[l->mapping];
 	struct ct_node n = { .address = s->granularity == CT_ADDRESSES ? l->address : 0 };
 
+	if (s->granularity == CT_MODULES)
+		return module_node(b, l, line);
 	if (!line || line->function == CT_NONE) {
 		n.module = module;
 		return find_or_add(b, &n);
@@ -160,7 +181,7 @@ static void add_location(struct builder *b, const struct ct_location *l, uint32_
 	for (uint32_t i = first; i < l->line_count; i++) {
 		uint32_t node = node_of(b, l, &lines[i]);
 
-		if (i < l->line_count - 1)
+		if (i < l->line_count - 1 && g->settings.granularity != CT_MODULES)
 			g->nodes[node].may_be_inlined = true;
 		g->location_nodes[(*at)++] = node;
 	}

@@ -91,12 +91,27 @@ bool ct_own_is_runtime_module(const char *path)
 	return !strcmp(name, "[vdso]");
 }
 
+/* Distributions and package managers keep their libraries there, so a library elsewhere is the
+ * user's: an interpreter's extension, a plug-in. */
+static bool is_outside_system(const char *path)
+{
+	static const char *const system[] = { "/usr/",	     "/lib",   "/bin/",
+					      "/sbin/",	     "/snap/", "/nix/store/",
+					      "/gnu/store/", "/dev/",  "/memfd:" };
+
+	for (size_t i = 0; i < sizeof(system) / sizeof(*system); i++)
+		if (ct_starts(path, system[i]))
+			return false;
+	return path[0] == '/' && path[1] != '/' && strstr(ct_base_name(path), ".so");
+}
+
 static bool is_own_module(const char *path, const char *program)
 {
 	/* Code that a runtime compiled belongs to the script. */
 	if (!strcmp(path, program) || ct_jit_is_path(path))
 		return true;
-	return !ct_own_is_runtime_module(path) && ct_own_is_beside(path, program);
+	return !ct_own_is_runtime_module(path) &&
+	       (is_outside_system(path) || ct_own_is_beside(path, program));
 }
 
 /* Besides the first mapping, the programs of other processes whose profiles were merged. Other
@@ -244,4 +259,30 @@ int ct_own_line(struct ct_own *o, const struct ct_location *l)
 		if (ct_own_is(o, l, &o->p->lines[l->first_line + i]))
 			return (int)i;
 	return !l->line_count && ct_own_is(o, l, NULL) ? 0 : -1;
+}
+
+const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own)
+{
+	const struct ct_profile *p = o->p;
+	const struct ct_sample *s = &p->samples[i];
+	const char *found = "[no module]";
+
+	*is_own = false;
+	for (uint32_t k = 0; k < s->depth; k++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
+		const char *path =
+			l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
+
+		if (ct_jit_is(p, l, "")) {
+			*is_own = is_own_place(o, l, "");
+			return "[JIT]";
+		}
+		if (!*path || (k && ct_own_is_runtime_module(path)))
+			continue;
+		found = ct_base_name(path);
+		*is_own = o->modules[l->mapping];
+		if (!ct_own_is_runtime_module(path))
+			break;
+	}
+	return found;
 }

@@ -37,6 +37,7 @@ static const struct ct_option options[] = {
 	CT_CHOICE("files", &asked.kind, CT_FILES, "for each file"),
 	CT_CHOICE("lines", &asked.kind, CT_LINES, "for each line"),
 	CT_CHOICE("addresses", &asked.kind, CT_ADDRESSES, "for each address"),
+	CT_CHOICE("modules", &asked.kind, CT_MODULES, "for each program and library"),
 	CT_TEXT("granularity", "KIND", &asked.granularity, NULL),
 	CT_FLAG("noinlines", &asked.no_inlines, "count inlined calls for their caller"),
 	CT_INTEGER("nodecount", "N", &asked.node_count, "show at most N rows"),
@@ -51,8 +52,9 @@ static const struct ct_option options[] = {
 /* Accepts pprof's options that have a value spelled out. */
 static int take_spelled_out(const struct ct_verb *verb)
 {
-	static const char *const kinds[] = { "functions", "filefunctions", "files", "lines",
-					     "addresses" };
+	static const char *const kinds[] = { "functions", "filefunctions", "files",
+					     "lines",	  "addresses",	   "modules" };
+	const int count = sizeof(kinds) / sizeof(*kinds);
 	int k = 0;
 
 	if (asked.sort && strcmp(asked.sort, "flat") && strcmp(asked.sort, "cum")) {
@@ -63,12 +65,12 @@ static int take_spelled_out(const struct ct_verb *verb)
 		asked.by_cum = !strcmp(asked.sort, "cum");
 	if (!asked.granularity)
 		return 0;
-	while (k < 5 && strcmp(kinds[k], asked.granularity))
+	while (k < count && strcmp(kinds[k], asked.granularity))
 		k++;
-	if (k == 5) {
+	if (k == count) {
 		ct_options_wrong(verb,
 				 "-granularity=%s is none of functions, filefunctions, "
-				 "files, lines, addresses",
+				 "files, lines, addresses, modules",
 				 asked.granularity);
 		return -EINVAL;
 	}

@@ -39,6 +39,7 @@ enum ct_granularity {
 	CT_FILES,
 	CT_LINES,
 	CT_ADDRESSES,
+	CT_MODULES, /* the program, a library, [JIT] */
 };
 
 struct ct_graph_settings {
@@ -206,9 +207,10 @@ int ct_numbers_units_compatible(const char *a, const char *b);
 
 /* own.c
  *
- * Decides which frames are the user's own code: those of the program and of modules beside it (in
- * a merged profile, of every process's program), except the C++ and Rust libraries that were
- * compiled into it, allocators, and the start of a program. -own REGEX replaces this rule.
+ * Decides which frames are the user's own code: those of the program, of modules beside it (in a
+ * merged profile, of every process's program) and of libraries outside the system's folders, except
+ * the C++ and Rust libraries that were compiled into it, allocators, and the start of a program.
+ * -own REGEX replaces this rule.
  *
  * The innermost own frame of a sample tells the program's author most, because the libraries below
  * it only do its work.
@@ -236,6 +238,10 @@ void ct_own_free(struct ct_own *o);
 bool ct_own_is(struct ct_own *o, const struct ct_location *l, const struct ct_line *line);
 /* Returns the innermost own line of a location, or -1. A location without a symbol has line 0. */
 int ct_own_line(struct ct_own *o, const struct ct_location *l);
+/* Returns the name of the module whose work sample I is: that of the innermost frame that is in no
+ * C or C++ library and in no allocator, which work for their caller. *IS_OWN tells whether that
+ * module is own code. */
+const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own);
 
 /* report.c
  *

@@ -8,6 +8,10 @@
 /* Number of columns before a name. */
 #define COLUMNS_BEFORE 37
 #define PROGRAMS_SHOWN 3
+/* Modules are named if those that aren't own code have this share, and each that has a share. */
+#define MODULES_SHARE 0.2
+#define MODULE_SHARE 0.05
+#define MODULES_SHOWN 3
 
 static const char *which;
 
@@ -84,8 +88,19 @@ static bool *are_own(const struct ct_report *r, struct ct_own *o)
 	return own;
 }
 
-static void count_samples(struct ct_own_table *t, const struct ct_report *r, const uint32_t *node,
-			  int64_t *own)
+static void count_module(struct ct_own_table *t, const struct ct_own *o, size_t sample,
+			 int64_t value)
+{
+	bool is_own;
+	struct ct_sum *sum = ct_own_stack_sum(&t->modules, ct_own_module(o, sample, &is_own));
+
+	sum->value = ct_add(sum->value, value);
+	if (!is_own)
+		t->elsewhere = ct_add(t->elsewhere, value);
+}
+
+static void count_samples(struct ct_own_table *t, const struct ct_report *r, struct ct_own *o,
+			  const uint32_t *node, int64_t *own)
 {
 	const struct ct_profile *p = r->p;
 
@@ -94,6 +109,7 @@ static void count_samples(struct ct_own_table *t, const struct ct_report *r, con
 		const uint32_t *frames = ct_frames(p, &p->samples[i]);
 		uint32_t k = 0;
 
+		count_module(t, o, i, value);
 		while (k < p->samples[i].depth && node[frames[k]] == CT_NONE)
 			k++;
 		if (k == p->samples[i].depth) {
@@ -122,7 +138,8 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 	node = own_nodes(r, o);
 	is_own = are_own(r, o);
 	own = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*own));
-	count_samples(t, r, node, own);
+	count_samples(t, r, o, node, own);
+	ct_own_stack_sort(&t->modules);
 	t->rows = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*t->rows));
 	for (uint32_t i = 0; i < r->graph->node_count; i++)
 		if (own[i] || (is_own[i] && r->graph->nodes[i].cum))
@@ -139,6 +156,7 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 void ct_own_table_release(struct ct_own_table *t)
 {
 	free(t->rows);
+	ct_own_stack_release(&t->modules);
 	*t = (struct ct_own_table){ 0 };
 }
 
@@ -188,22 +206,44 @@ static void print_programs(const struct ct_profile *p)
 		putchar(')');
 }
 
+/* Prints "; by module: 82% libx264.so.164, 13% ffmpeg" if much isn't own code. */
+static void print_modules(const struct ct_own_table *t, const struct ct_report *r)
+{
+	double total = (double)ct_abs(r->total);
+
+	if ((double)ct_abs(t->elsewhere) < MODULES_SHARE * total)
+		return;
+	for (size_t i = 0; i < t->modules.count && i < MODULES_SHOWN; i++) {
+		const struct ct_sum *m = &t->modules.list[i];
+
+		if ((double)ct_abs(m->value) < MODULE_SHARE * total)
+			break;
+		printf("%s %.0f%% ",
+		       i ? "," : "; by module:", 100 * (double)ct_abs(m->value) / total);
+		ct_out_text(stdout, m->name);
+	}
+}
+
 void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r, size_t rows)
 {
 	char inside[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM], total[CT_NUMBER_ROOM];
 	size_t shown = rows && rows < t->count ? rows : t->count;
 
-	if (!t->count)
+	if (!t->count && !t->elsewhere)
 		return;
 	printf("%sYour code%s", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
 	if (!which)
 		print_programs(r->p);
-	printf(": %s, %s of %s %s%s\n", ct_report_value(r, inside, t->inside),
+	printf(": %s, %s of %s %s%s", ct_report_value(r, inside, t->inside),
 	       ct_trimmed(ct_report_share(r, share, t->inside)),
 	       ct_report_value(r, total, r->total), r->type,
-	       (double)ct_abs(t->rows[0].own) < ct_report_heading_unsure(r)
+	       t->count && (double)ct_abs(t->rows[0].own) < ct_report_heading_unsure(r)
 		       ? "; the first row may be chance"
 		       : "");
+	print_modules(t, r);
+	puts(t->count ? "" : "\n");
+	if (!t->count)
+		return;
 	printf("%s%10s %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "total", "total",
 	       ct_out_paint(CT_PLAIN));
 	for (size_t i = 0; i < shown; i++)

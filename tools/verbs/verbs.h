@@ -167,6 +167,8 @@ struct ct_own_table {
 	struct ct_own_row *rows; /* the largest first */
 	size_t count;
 	int64_t inside, outside; /* sums of samples with and without an own function */
+	struct ct_sums modules;	 /* sums by the module whose work a sample is */
+	int64_t elsewhere;	 /* sum of the modules that aren't own code */
 };
 
 /* The option -own of top and run. */
