@@ -371,8 +371,8 @@ struct ct_dw_scope {
 	uint64_t call_file, call_line, call_column;
 };
 
-/* Walks the entries of U, once. ADDRESSES are sorted. SCOPES[i] becomes the innermost scope of
- * ADDRESSES[i], unless it is set already. Scopes live in MEMORY. */
+/* Walks the entries of U, once. ADDRESSES are sorted. SCOPES are NULL; SCOPES[i] becomes the
+ * innermost scope of ADDRESSES[i]. Scopes live in MEMORY. */
 void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
 		   struct ct_dw_scope **scopes, size_t n, struct ct_dw_texts *memory);
 

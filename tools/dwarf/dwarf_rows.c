@@ -12,6 +12,7 @@ struct machine {
 	const struct ct_dw_lines *l;
 	struct ct_dw_cursor c;
 	struct ct_dw_row *rows; /* queries */
+	size_t left;		/* queries without an answer */
 	size_t count, next;	/* NEXT: within a sequence, the first query at or after ADDRESS */
 	uint64_t address, op_index;
 	unsigned file, line, column;
@@ -45,6 +46,7 @@ static void emit(struct machine *m)
 		if (r->found || !m->live)
 			continue;
 		r->found = true;
+		m->left--;
 		r->file = m->last.file;
 		r->line = m->last.line;
 		r->column = m->last.column;
@@ -133,10 +135,10 @@ static void run_special(struct machine *m, uint8_t op)
 
 void ct_dwarf_rows_find(const struct ct_dw_lines *l, struct ct_dw_row *rows, size_t n)
 {
-	struct machine m = { .l = l, .c = l->program, .rows = rows, .count = n };
+	struct machine m = { .l = l, .c = l->program, .rows = rows, .left = n, .count = n };
 
 	reset(&m);
-	while (m.c.p < m.c.end && !m.c.bad) {
+	while (m.left && m.c.p < m.c.end && !m.c.bad) {
 		uint8_t op = *m.c.p++;
 
 		if (op >= l->opcode_base)

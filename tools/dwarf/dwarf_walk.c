@@ -16,6 +16,7 @@ struct walk {
 	size_t count;
 	struct ct_dw_texts *memory;
 	struct ct_dw_scope *top; /* the innermost scope around the current entry */
+	size_t open;		 /* addresses that no function has claimed yet */
 };
 
 static bool is_within(const struct ct_dw_scope *s, const struct ct_dw_scope *of)
@@ -57,6 +58,7 @@ static void claim_scope(struct walk *w, const struct ct_dw_scope *s, const struc
 				continue;
 			if (!kept && !(kept = keep_scope(w, s)))
 				return;
+			w->open -= !w->scopes[i];
 			w->scopes[i] = kept;
 		}
 	}
@@ -83,7 +85,7 @@ static void visit(struct walk *w, const struct ct_dw_abbrevs *t, const struct ct
 void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
 		   struct ct_dw_scope **scopes, size_t n, struct ct_dw_texts *memory)
 {
-	struct walk w = { u, addresses, scopes, n, memory, NULL };
+	struct walk w = { u, addresses, scopes, n, memory, NULL, n };
 	struct ct_dw_bytes info = u->file->section[CT_DW_INFO];
 	struct ct_dw_cursor c = ct_dw_cursor(info, u->root, u->end);
 	const struct ct_dw_abbrevs *t = ct_dwarf_abbrev_of(u);
@@ -103,6 +105,9 @@ void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
 			break;
 		while (w.top && w.top->depth >= depth)
 			w.top = w.top->outer;
+		/* Only entries inside a function that claimed an address narrow its scope. */
+		if (!w.top && !w.open)
+			break;
 		if (a->kind == CT_DW_FUNCTION || (a->kind == CT_DW_INLINED && w.top))
 			visit(&w, t, a, &c, entry, depth);
 		else

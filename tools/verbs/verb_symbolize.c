@@ -22,11 +22,26 @@ struct work {
 	struct ct_symbolized done;
 	bool *to_do;		    /* by mapping, before any work was done */
 	struct ct_missing *missing; /* gets the modules that have no lines; or NULL */
-	struct ct_dwarf_query *queries;
-	size_t query_count, query_room;
 	struct ct_line *lines;
 	size_t line_count, line_room;
 };
+
+/* The addresses of one module, in all profiles. The tag of a query is the place of its location in
+ * PLACES. */
+struct queries {
+	struct ct_dwarf_query *list;
+	size_t count, room;
+	struct place {
+		struct work *w;
+		uint32_t location;
+	} * places;
+	size_t place_count, place_room;
+};
+
+static const struct place *place_of_query(const struct queries *all, const struct ct_dwarf_query *q)
+{
+	return &all->places[(uintptr_t)q->tag];
+}
 
 static bool is_to_do(const struct ct_profile *p, const struct ct_mapping *m)
 {
@@ -108,9 +123,10 @@ static uint32_t function_of(struct work *w, const struct ct_location *l, uint64_
 	return ct_symbolize_functions_add(&w->functions, &f);
 }
 
-static void set_lines(struct work *w, const struct ct_dwarf_query *q)
+static void set_lines(const struct place *to, const struct ct_dwarf_query *q)
 {
-	uint32_t location = (uint32_t)(uintptr_t)q->tag;
+	struct work *w = to->w;
+	uint32_t location = to->location;
 	const struct ct_location *l = &w->p->locations[location];
 	struct ct_mapping *m = &w->p->mappings[l->mapping];
 
@@ -156,28 +172,29 @@ static bool has_locations(const struct work *w, const struct key *k)
 	return false;
 }
 
-/* Finds the locations of module K, by their addresses as linked. */
+/* Adds the locations of module K in W's profile to TO, by their addresses as linked. */
 static void collect_locations(struct work *w, const struct ct_dwarf_module *module,
-			      const struct key *k)
+			      const struct key *k, struct queries *to)
 {
 	struct ct_profile *p = w->p;
 	bool *wanted = ct_memory_alloc(p->mapping_count + 1);
 
 	for (size_t i = 0; i < p->mapping_count; i++)
 		wanted[i] = is_to_do(p, &p->mappings[i]) && is_of(p, &p->mappings[i], k);
-	w->query_count = 0;
-	for (size_t i = 0; i < p->location_count; i++) {
+	for (uint32_t i = 0; i < p->location_count; i++) {
 		const struct ct_location *l = &p->locations[i];
 		const struct ct_mapping *m =
 			l->mapping == CT_NONE ? NULL : &p->mappings[l->mapping];
-		struct ct_dwarf_query q = { .tag = (void *)(uintptr_t)i };
+		struct ct_dwarf_query q = { .tag = (void *)(uintptr_t)to->place_count };
 
 		if (!m || !wanted[l->mapping] || has_line(p, l))
 			continue;
 		w->done.locations++;
-		if (module && ct_dwarf_module_linked(module, l->address, m->start, m->limit,
-						     m->offset, &q.address))
-			*CT_PUSH(w->queries, w->query_count, w->query_room) = q;
+		if (!module || !ct_dwarf_module_linked(module, l->address, m->start, m->limit,
+						       m->offset, &q.address))
+			continue;
+		*CT_PUSH(to->list, to->count, to->room) = q;
+		*CT_PUSH(to->places, to->place_count, to->place_room) = (struct place){ w, i };
 	}
 	free(wanted);
 }
@@ -203,18 +220,19 @@ static void set_name(struct work *w, uint32_t location, const char *name)
 }
 
 /* Adds names from symbol tables for functions that neither the profile nor DWARF names. */
-static void add_names(struct work *w, const struct ct_dwarf_module *module)
+static void add_names(struct queries *all, const struct ct_dwarf_module *module)
 {
-	struct ct_dwarf_symbol_query *q = ct_memory_alloc((w->query_count + 1) * sizeof(*q));
+	struct ct_dwarf_symbol_query *q = ct_memory_alloc((all->count + 1) * sizeof(*q));
 	size_t n = 0;
 
-	qsort(w->queries, w->query_count, sizeof(*w->queries), by_address);
-	for (size_t i = 0; i < w->query_count; i++) {
-		uint32_t location = (uint32_t)(uintptr_t)w->queries[i].tag;
-		const struct ct_function *f = function_before(w->p, &w->p->locations[location]);
+	qsort(all->list, all->count, sizeof(*all->list), by_address);
+	for (size_t i = 0; i < all->count; i++) {
+		const struct place *at = place_of_query(all, &all->list[i]);
+		const struct ct_function *f =
+			function_before(at->w->p, &at->w->p->locations[at->location]);
 
-		if (!f || is_place(w->p, f))
-			q[n++] = (struct ct_dwarf_symbol_query){ w->queries[i].address, location,
+		if (!f || is_place(at->w->p, f))
+			q[n++] = (struct ct_dwarf_symbol_query){ all->list[i].address, (uint32_t)i,
 								 NULL };
 	}
 	if (module->debug >= 0)
@@ -222,9 +240,11 @@ static void add_names(struct work *w, const struct ct_dwarf_module *module)
 	if (module->image >= 0)
 		ct_dwarf_symbols_find(module->image, q, n);
 	for (size_t i = 0; i < n; i++) {
+		const struct place *at = place_of_query(all, &all->list[q[i].tag]);
+
 		if (q[i].name)
-			set_name(w, q[i].tag, q[i].name);
-		w->done.names += q[i].name != NULL;
+			set_name(at->w, at->location, q[i].name);
+		at->w->done.names += q[i].name != NULL;
 		free(q[i].name);
 	}
 	free(q);
@@ -313,47 +333,49 @@ static void symbolize_missing_say(struct ct_missing *m)
 	*m = (struct ct_missing){ 0 };
 }
 
-/* Symbolizes module K in all N profiles at once: its debug information is often compressed, and
- * unpacking it takes longer than all look-ups of a short program. */
+/* Adds lines from the module's DWARF. */
+static void add_lines(struct queries *all, struct ct_dwarf_module *module, const struct key *k,
+		      const char *const *roots)
+{
+	struct ct_dwarf *d = NULL;
+	int err = ct_dwarf_open(&d, module->debug, k->file, roots);
+
+	module->packed = err == -EOPNOTSUPP;
+	if (err)
+		return;
+	ct_dwarf_find(d, all->list, all->count);
+	for (size_t i = 0; i < all->count; i++)
+		set_lines(place_of_query(all, &all->list[i]), &all->list[i]);
+	ct_dwarf_close(d);
+}
+
+/* Symbolizes module K in all N profiles at once: each unit of its debug information that holds an
+ * address of any of them is read once. */
 static void do_module(struct work *w, size_t n, const struct key *k, const char *const *roots)
 {
 	struct ct_dwarf_module module;
-	struct ct_dwarf *d = NULL;
+	struct queries all = { .count = 0 };
 	struct ct_symbolized before, after;
-	const struct work *all = w;
-	size_t count = n;
-	bool found, has_dwarf;
+	bool found;
 
 	for (; n && !has_locations(w, k); n--)
 		w++;
 	if (!n)
 		return;
 	found = ct_dwarf_module_open(&module, k->file, k->build_id, roots);
-	has_dwarf = module.debug >= 0;
-	before = done_by(all, count);
-	for (; n; n--, w++) {
-		collect_locations(w, found ? &module : NULL, k);
-		if (!w->query_count)
-			continue;
-		if (has_dwarf && !d) {
-			int err = ct_dwarf_open(&d, module.debug, k->file, roots);
-
-			has_dwarf = !err;
-			module.packed = err == -EOPNOTSUPP;
-		}
-		if (has_dwarf) {
-			ct_dwarf_find(d, w->queries, w->query_count);
-			for (size_t i = 0; i < w->query_count; i++)
-				set_lines(w, &w->queries[i]);
-		}
-		add_names(w, &module);
-	}
-	after = done_by(all, count);
-	if (all->missing && after.locations > before.locations && after.lines == before.lines)
-		symbolize_missing_add(all->missing, all->p, k->file, k->build_id, &module);
-	if (d)
-		ct_dwarf_close(d);
+	before = done_by(w, n);
+	for (size_t i = 0; i < n; i++)
+		collect_locations(&w[i], found ? &module : NULL, k, &all);
+	if (all.count && module.debug >= 0)
+		add_lines(&all, &module, k, roots);
+	if (all.count)
+		add_names(&all, &module);
+	after = done_by(w, n);
+	if (w->missing && after.locations > before.locations && after.lines == before.lines)
+		symbolize_missing_add(w->missing, w->p, k->file, k->build_id, &module);
 	ct_dwarf_module_close(&module);
+	free(all.list);
+	free(all.places);
 }
 
 /* Is mapping M of W[I] the first one of its module, in all profiles up to W[I]? */
@@ -413,7 +435,6 @@ static void finish(struct work *w)
 	ct_symbolize_functions_finish(&w->functions);
 	ct_drop_frames_choose(w->p);
 	ct_model_drop_strings(w->p);
-	free(w->queries);
 	free(w->lines);
 }
 
