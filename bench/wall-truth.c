@@ -143,18 +143,24 @@ static void work(void)
 	usleep(5000);
 }
 
-static void *thread(void *arg)
+/* How long the thread was ready to run so far. */
+static uint64_t was_ready(void)
 {
-	uint64_t began = NOW();
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
 	unsigned long long ran, ready;
-	FILE *f;
 
-	((void (*)(void))arg)();
-	f = fopen("/proc/thread-self/schedstat", "r");
 	if (!f || fscanf(f, "%llu %llu", &ran, &ready) != 2)
 		exit(3);
 	fclose(f);
-	ADD(runnable, ready);
+	return ready;
+}
+
+static void *thread(void *arg)
+{
+	uint64_t began = NOW() - was_ready() - now(CLOCK_THREAD_CPUTIME_ID);
+
+	((void (*)(void))arg)();
+	ADD(runnable, was_ready());
 	ADD(running, now(CLOCK_THREAD_CPUTIME_ID));
 	ADD(lived, NOW() - began);
 	ADD(threads, 1);

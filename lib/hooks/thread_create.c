@@ -7,6 +7,7 @@
 #include "host/real.h"
 #include "session/session.h"
 #include "collect/collect.h"
+#include "modes/wall/wall.h"
 
 /* Declared in libc's <threads.h>; older versions have no such header. */
 #define THRD_ERROR 2
@@ -14,9 +15,10 @@ INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argumen
 
 /* Prepare the creation: the new thread inherits the mask that the program believes in, and then
  * converts it to the program's view. */
-static bool creation_begins(void)
+static bool creation_begins(struct cp_thread *t)
 {
 	init_watch_exit();
+	cp_wall_timer_thread_created(t);
 	return cp_deferred_apply_mask();
 }
 
@@ -44,7 +46,7 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 	t = cp_threads_prepare(attr, start, argument);
 	if (!t)
 		return CP_REAL(pthread_create)(thread, attr, start, argument);
-	applied = creation_begins();
+	applied = creation_begins(t);
 	err = CP_REAL(pthread_create)(thread, attr, cp_threads_entry, t);
 	if (err && cp_process_gives_way(err))
 		err = CP_REAL(pthread_create)(thread, attr, cp_threads_entry, t);
@@ -65,7 +67,7 @@ INTERPOSE int thrd_create(pthread_t *thread, int (*start)(void *), void *argumen
 	t = cp_threads_prepare_c11(start, argument);
 	if (!t)
 		return CP_REAL(thrd_create)(thread, start, argument);
-	applied = creation_begins();
+	applied = creation_begins(t);
 	err = CP_REAL(thrd_create)(thread, cp_threads_entry_c11, t);
 	/* Any error is THRD_ERROR or "no memory". */
 	if (err && cp_process_gives_way(EAGAIN))

@@ -316,6 +316,40 @@ TEST(test_the_kernels_count_tells_who_was_ready_to_run)
 	end();
 }
 
+static struct cp_thread *late;
+static uint64_t delayed, birth, birth_told;
+
+/* It is ready to run for 5 ms or more, because its processor is busy. */
+static void *begin_late(void *arg)
+{
+	cp_store_relaxed(&late->tid, (int)syscall(SYS_gettid));
+	while (!cp_wall_exact_delay(late, &delayed) || delayed < 5000000)
+		sched_yield();
+	birth = cp_wall_exact_birth(late);
+	birth_told = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	over = true;
+	return arg;
+}
+
+TEST(test_a_thread_lives_before_it_first_runs)
+{
+	pthread_t thread;
+
+	begin();
+	over = false;
+	stay_on_this_processor();
+	late = cp_thread_claim();
+	cp_wall_timer_thread_created(late);
+	pthread_create(&thread, NULL, begin_late, NULL);
+	while (!over)
+		;
+	CHECK(birth + delayed <= birth_told);
+	CHECK(birth >= cp_wall_of(late)->created);
+	pthread_join(thread, NULL);
+	cp_thread_free(late);
+	end();
+}
+
 /* So long a tick that none ends while the test runs, and its twentieth is far more than the test
  * uses up. */
 #define LONG_TICK UINT64_C(1000000000000)

@@ -182,6 +182,9 @@ void cp_wall_strata_forget(bool abandon);
 
 /* wall_exact.c: report T's totals from now on. RAN: T may have run before. */
 void cp_wall_exact_begin(struct cp_thread *t, bool ran);
+/* Return when T's life began: now, or when T was made, if T, the calling thread, waited for a
+ * processor before. */
+uint64_t cp_wall_exact_birth(const struct cp_thread *t);
 /* T has run: find out how long T was ready to run before, if that is unknown. */
 void cp_wall_exact_look(struct cp_thread *t);
 /* Read how long T was ready to run in its life. Returns false if the kernel doesn't tell. */
@@ -199,6 +202,8 @@ uint64_t cp_wall_exact_untold(const struct cp_thread *t);
 /* wall_timer.c: arm T's timer, which samples T as soon as the kernel's tick finds T running.
  * Returns false if the timer was not armed. */
 bool cp_wall_timer_arm(struct cp_thread *t);
+/* Call before T is made. */
+void cp_wall_timer_thread_created(struct cp_thread *t);
 void cp_wall_timer_thread_begin(struct cp_thread *t);
 void cp_wall_timer_thread_end(struct cp_thread *t);
 void cp_wall_timer_disarm(struct cp_thread *t);

@@ -22,15 +22,19 @@
  */
 #define WORTH_READING_NS UINT64_C(1000000)
 
+/* The same for a thread that begins so long after it was made. */
+#define LATE_NS 200000
+
 bool cp_wall_exact_delay(const struct cp_thread *t, uint64_t *delay)
 {
 	char text[96];
 	const char *p = text;
 	uint64_t ran;
 
+	/* A kernel that doesn't count has zeros. */
 	return cp_thread_file_read(t->tid, "schedstat", text, sizeof(text)) > 0 &&
-	       !cp_text_parse_u64(&p, 10, &ran) && ran && *p++ == ' ' &&
-	       !cp_text_parse_u64(&p, 10, delay);
+	       !cp_text_parse_u64(&p, 10, &ran) && *p++ == ' ' &&
+	       !cp_text_parse_u64(&p, 10, delay) && ran + *delay;
 }
 
 void cp_wall_exact_begin(struct cp_thread *t, bool ran)
@@ -44,6 +48,16 @@ void cp_wall_exact_begin(struct cp_thread *t, bool ran)
 	w->delay_unknown = ran && cp_self.thread != t;
 	if (ran && !w->delay_unknown)
 		cp_wall_exact_delay(t, &w->told_delay);
+}
+
+/* Until a thread runs for the first time, it is ready to run, and the kernel counts that. */
+uint64_t cp_wall_exact_birth(const struct cp_thread *t)
+{
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), created = cp_wall_of(t)->created, delay;
+
+	if (!created || now - created < LATE_NS || !cp_wall_exact_delay(t, &delay))
+		return now;
+	return delay < now - created ? now - delay : created;
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)

@@ -105,12 +105,18 @@ void cp_wall_timer_end_rest(void)
 		cp_collect_request(CP_REQUEST_TICK);
 }
 
+void cp_wall_timer_thread_created(struct cp_thread *t)
+{
+	if (cp_load_relaxed(&cp_wall_running))
+		cp_wall_of(t)->created = cp_sys_clock_ns(CLOCK_MONOTONIC);
+}
+
 void cp_wall_timer_thread_begin(struct cp_thread *t)
 {
 	if (!cp_load_relaxed(&cp_wall_running) || cp_load_relaxed(&cp_wall_of(t)->began))
 		return;
 	cp_wall_exact_begin(t, cp_self.thread != t);
-	cp_store_release(&cp_wall_of(t)->began, cp_sys_clock_ns(CLOCK_MONOTONIC));
+	cp_store_release(&cp_wall_of(t)->began, cp_wall_exact_birth(t));
 	/* Pairs with the pacer's acquire: a reader that sees the count sees the record. */
 	cp_add_seqcst(&cp_wall_begins, 1);
 	cp_wall_timer_end_rest();

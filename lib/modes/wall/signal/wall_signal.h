@@ -43,6 +43,7 @@ enum cp_wall_state {
  * collector's lock, except for the fields that the thread writes. Times are monotonic, in ns; 0 =
  * not yet. */
 struct cp_wall_thread {
+	uint64_t created;      /* written by the thread that makes it */
 	uint64_t began, ended; /* written by the thread or the sweep */
 	uint64_t ended_cpu;    /* its CPU time at ENDED */
 	uint64_t samples;      /* samples taken while it ran; written by its handler */
