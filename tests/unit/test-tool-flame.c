@@ -202,6 +202,7 @@ TEST(test_sums_stop_at_the_largest_number)
 	ct_flame_tree_init(&tree, 1);
 	ct_flame_tree_add(&tree, &source);
 	ct_flame_tree_add(&tree, &source);
+	ct_flame_tree_order(&tree);
 	CHECK(tree.values[0] == INT64_MAX && tree.values[1] == INT64_MAX);
 	ct_flame_tree_release(&tree);
 	ct_flame_frames_of_release(&of);

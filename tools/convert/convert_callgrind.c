@@ -78,19 +78,14 @@ static void take_sample(struct table *t, size_t sample)
 		uint32_t location = ct_frames(t->p, s)[i];
 		const struct ct_location *l = &t->p->locations[location];
 
-		if (l->line_count == 0) {
-			uint32_t frame = t->of.location[location];
-
-			count_cost(t, find_cost(t, frame, 0, callee), sample);
-			callee = frame;
-		}
-		for (uint32_t j = l->first_line; j < l->first_line + l->line_count; j++) {
-			int64_t line = t->p->lines[j].line;
+		for (uint32_t k = t->of.first[location]; k < t->of.first[location + 1]; k++) {
+			uint32_t j = l->first_line + k - t->of.first[location];
+			int64_t line = l->line_count ? t->p->lines[j].line : 0;
 
 			if (line < 0 || line > INT32_MAX)
 				line = 0;
-			count_cost(t, find_cost(t, t->of.line[j], line, callee), sample);
-			callee = t->of.line[j];
+			count_cost(t, find_cost(t, t->of.frames[k], line, callee), sample);
+			callee = t->of.frames[k];
 		}
 	}
 }

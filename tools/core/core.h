@@ -344,7 +344,7 @@ struct ct_target {
 	/* The file that is replaced: NAME in DIRECTORY. TEMPORARY is NULL if a device or a pipe is
 	 * written to directly. */
 	int directory;
-	char *name, *temporary;
+	char *name, *temporary, *buffer;
 	bool dated;	 /* the new file gets the time of the existing one */
 	struct stat was; /* status of the existing file */
 };

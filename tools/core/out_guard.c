@@ -16,6 +16,7 @@
 #define MARK 18
 /* Most bytes of an unfinished character or mark at the end of a write. */
 #define HELD MARK
+#define BUFFER ((size_t)64 << 10)
 
 struct guard {
 	int fd;
@@ -61,6 +62,16 @@ static const char *code_of(const char *s, size_t n, bool *is_short)
 	return NULL;
 }
 
+/* Returns how many of the N bytes at S are letters of ASCII or end a line, which may be shown. */
+static size_t plain_bytes(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && ((unsigned char)(s[i] - ' ') < 0x7f - ' ' || s[i] == '\n'))
+		i++;
+	return i;
+}
+
 /* Writes to TO what may be shown of the N bytes at S, of which *USED were looked at: an unfinished
  * character at the end is left, unless LAST. */
 static size_t clean(char *to, const char *s, size_t n, size_t *used, bool last)
@@ -69,7 +80,15 @@ static size_t clean(char *to, const char *s, size_t n, size_t *used, bool last)
 	bool safe, is_short;
 
 	for (; at < n; at += length) {
-		const char *code = s[at] == '\033' ? code_of(s + at, n - at, &is_short) : NULL;
+		const char *code;
+
+		length = plain_bytes(s + at, n - at);
+		if (length) {
+			memmove(to + put, s + at, length);
+			put += length;
+			continue;
+		}
+		code = s[at] == '\033' ? code_of(s + at, n - at, &is_short) : NULL;
 
 		if (code) {
 			length = MARK;
@@ -82,7 +101,7 @@ static size_t clean(char *to, const char *s, size_t n, size_t *used, bool last)
 		if (!length && !last)
 			break;
 		length += !length;
-		if (safe || s[at] == '\n' || !s[at]) {
+		if (safe || !s[at]) {
 			memmove(to + put, s + at, length);
 			put += length;
 		} else {
@@ -133,12 +152,13 @@ static ssize_t put_data(void *cookie, const char *data, size_t size)
 void ct_out_guard(void)
 {
 	const cookie_io_functions_t functions = { .write = put_data };
+	static char buffer[BUFFER];
 	FILE *out = fopencookie(&guards[0], "w", functions),
 	     *err = fopencookie(&guards[1], "w", functions);
 
 	if (!out || !err)
 		abort();
-	setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+	setvbuf(out, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof(buffer));
 	/* A line is one system call, not one for each of its characters. */
 	setvbuf(err, NULL, _IOLBF, BUFSIZ);
 	stdout = out;

@@ -13,6 +13,8 @@
 #define TRIES 16
 /* A name has at most 255 bytes, and the temporary name must fit, too. */
 #define NAME_KEPT 230
+/* A profile may have a gigabyte as text. */
+#define BUFFER ((size_t)256 << 10)
 
 /* Returns true if the file's owner is the user, or root, who could write any file. */
 static bool is_trusted(const struct stat *st)
@@ -28,6 +30,17 @@ static bool is_special(const char *path)
 	       ct_starts(path, "/proc/");
 }
 
+/* Makes the stream of FD, which may be -1 after an error. Returns 0 or a negative errno. */
+static int open_stream(struct ct_target *t, int fd)
+{
+	t->to = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!t->to)
+		return -errno;
+	t->buffer = ct_memory_realloc(NULL, BUFFER, 1);
+	setvbuf(t->to, t->buffer, _IOFBF, BUFFER);
+	return 0;
+}
+
 /* FLAGS: O_TRUNC; or O_NOFOLLOW for a file that was examined, but may be another one by now. */
 static int open_directly(struct ct_target *t, const char *path, int flags)
 {
@@ -39,8 +52,7 @@ static int open_directly(struct ct_target *t, const char *path, int flags)
 		close(fd);
 		return -ESTALE;
 	}
-	t->to = fd < 0 ? NULL : fdopen(fd, "w");
-	return t->to ? 0 : -errno;
+	return open_stream(t, fd);
 }
 
 static int open_temporary(struct ct_target *t)
@@ -60,8 +72,7 @@ static int open_temporary(struct ct_target *t)
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
-	t->to = fd < 0 ? NULL : fdopen(fd, "w");
-	if (t->to) {
+	if (!open_stream(t, fd)) {
 		/* A file without a lock was left by a killed process; the library removes it. */
 		flock(fd, LOCK_EX | LOCK_NB);
 		return 0;
@@ -77,8 +88,9 @@ static void forget_target(struct ct_target *t)
 		close(t->directory);
 	free(t->name);
 	free(t->temporary);
+	free(t->buffer);
 	t->directory = -1;
-	t->name = t->temporary = NULL;
+	t->name = t->temporary = t->buffer = NULL;
 	t->to = NULL;
 }
 

@@ -27,8 +27,7 @@ static uint32_t own_frame(struct ct_own *o, const struct ct_frames_of *of,
 		int line = ct_own_line(o, l);
 
 		if (line >= 0)
-			return l->line_count ? of->line[l->first_line + (uint32_t)line]
-					     : of->location[location];
+			return of->frames[of->first[location] + (uint32_t)line];
 	}
 	return CT_NONE;
 }

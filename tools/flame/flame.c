@@ -115,19 +115,25 @@ static char *program_name(const struct ct_profile *p, const char *file)
 	return ct_memory_strdup(slash && slash[1] ? slash + 1 : file);
 }
 
-static void take_side(struct ct_flame *flame, struct ct_flame_tab *tab, uint32_t side)
+static void make_tree(struct ct_flame *flame, struct ct_flame_tab *tab)
 {
-	const struct ct_profile *p = side ? tab->base : tab->profile;
-	struct ct_frames_of of = { 0 };
-	struct ct_tree_source source = { .of = &of,
-					 .frames = &flame->frames,
-					 .side = side,
-					 .threads = my.threads,
-					 .labels = true };
+	const struct ct_profile *sides[] = { tab->profile, tab->base };
+	struct ct_frames_of of[2] = { 0 };
 
-	ct_flame_frames_take(&flame->frames, p, &of);
-	ct_flame_tree_add(&tab->tree, &source);
-	ct_flame_frames_of_release(&of);
+	ct_flame_tree_init(&tab->tree, tab->profile->type_count);
+	for (uint32_t side = 0; side < 2 && sides[side]; side++) {
+		struct ct_tree_source source = { .of = &of[side],
+						 .frames = &flame->frames,
+						 .side = side,
+						 .threads = my.threads,
+						 .labels = true };
+
+		ct_flame_frames_take(&flame->frames, sides[side], &of[side]);
+		ct_flame_tree_add(&tab->tree, &source);
+	}
+	ct_flame_tree_order(&tab->tree);
+	ct_flame_frames_of_release(&of[0]);
+	ct_flame_frames_of_release(&of[1]);
 }
 
 static int draw_page(struct ct_flame *flame, const char *output)
@@ -139,15 +145,8 @@ static int draw_page(struct ct_flame *flame, const char *output)
 	flame->title = title;
 	ct_flame_frames_init(&flame->frames, my.by);
 	flame->frames.builds_are_one = true;
-	for (size_t i = 0; i < flame->tab_count; i++) {
-		struct ct_flame_tab *tab = &flame->tabs[i];
-
-		ct_flame_tree_init(&tab->tree, tab->profile->type_count);
-		take_side(flame, tab, 0);
-		if (tab->base)
-			take_side(flame, tab, 1);
-		ct_flame_tree_order(&tab->tree);
-	}
+	for (size_t i = 0; i < flame->tab_count; i++)
+		make_tree(flame, &flame->tabs[i]);
 	status = ct_flame_file(output, wants_svg(output) ? write_svg : write_page, flame);
 	if (status == CT_OK && strcmp(output, "-") != 0)
 		printf("%s: open it in %s\n", output,

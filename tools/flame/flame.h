@@ -72,9 +72,8 @@ struct ct_frames {
 /* Turns the lines and locations of one profile into frames. */
 struct ct_frames_of {
 	const struct ct_profile *profile;
-	uint32_t *line;	    /* by line */
-	uint32_t *location; /* by location, for locations without lines */
-	bool marks_inlined; /* stacks contain CT_FRAME_INLINED */
+	/* Location I has frames[first[i] .. first[i + 1] - 1], the innermost first. */
+	uint32_t *frames, *first;
 };
 
 void ct_flame_frames_init(struct ct_frames *frames, enum ct_frames_by by);
@@ -86,7 +85,7 @@ void ct_flame_frames_take(struct ct_frames *frames, const struct ct_profile *p,
 			  struct ct_frames_of *of);
 void ct_flame_frames_of_release(struct ct_frames_of *of);
 
-/* Marks an inlined frame in a stack if the frames themselves can't say it. */
+/* Marks an inlined frame if the frames themselves can't say it (builds_are_one). */
 #define CT_FRAME_INLINED 0x80000000u
 
 /* Builds the stack of a sample, root first, inlined frames after their caller. Returns its length.
@@ -132,11 +131,20 @@ struct ct_tree {
 	int64_t *values; /* type_count values per row */
 	size_t node_count, row_count, type_count;
 	size_t node_room, row_room, value_room;
-	size_t labels_left_out; /* keys that were left out: they have too many values */
-	size_t negative;	/* negative samples, which were left out: they have no width */
-	uint32_t *slots;	/* nodes by parent and frame, open addressing; CT_NONE: free */
-	size_t slot_count;
-	struct ct_flame_map row_map;
+	size_t labels_left_out;	    /* keys that were left out: they have too many values */
+	size_t negative;	    /* negative samples, which were left out: they have no width */
+	struct ct_tree_item *items; /* samples that were added */
+	size_t item_count, item_room, frame_count;
+};
+
+/* A sample on its way from the root to its node. */
+struct ct_tree_item {
+	const struct ct_frames_of *of;
+	const uint32_t *stack; /* its locations */
+	uint32_t sample, labels, side;
+	uint32_t frame; /* the next frame, as stacks mark it; CT_NONE: the stack ends here */
+	uint32_t left,
+		within; /* what comes after FRAME: locations, and frames of the present one */
 };
 
 struct ct_tree_source {
@@ -150,7 +158,8 @@ struct ct_tree_source {
 void ct_flame_tree_init(struct ct_tree *tree, size_t type_count);
 void ct_flame_tree_release(struct ct_tree *tree);
 void ct_flame_tree_add(struct ct_tree *tree, const struct ct_tree_source *source);
-/* Renumbers nodes depth first, children in the order of their first sample, and rows by node. */
+/* Makes nodes and rows of the samples that were added: nodes depth first, children in the order of
+ * their first sample, rows by node. The sources' frames must still be there. */
 void ct_flame_tree_order(struct ct_tree *tree);
 
 /* Labels that filters offer: text labels whose keys have few values. Used by flame_tree.c. */

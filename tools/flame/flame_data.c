@@ -23,7 +23,7 @@ static void letters(struct packer *p)
 	uint32_t bits = p->bytes[0] << 16 | p->bytes[1] << 8 | p->bytes[2];
 
 	for (unsigned i = 0; i < 4; i++)
-		fputc(i <= p->count ? digits[bits >> (18 - 6 * i) & 63] : '=', p->to);
+		putc_unlocked(i <= p->count ? digits[bits >> (18 - 6 * i) & 63] : '=', p->to);
 	p->count = 0;
 	memset(p->bytes, 0, sizeof(p->bytes));
 }

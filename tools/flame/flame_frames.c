@@ -191,44 +191,45 @@ static uint32_t bare_frame(struct ct_frames *frames, const struct ct_profile *p,
 void ct_flame_frames_take(struct ct_frames *frames, const struct ct_profile *p,
 			  struct ct_frames_of *of)
 {
+	uint32_t mark = frames->builds_are_one ? CT_FRAME_INLINED : 0, n = 0;
+
 	of->profile = p;
-	of->marks_inlined = frames->builds_are_one;
-	of->line = ct_memory_realloc(NULL, p->line_count + 1, sizeof(*of->line));
-	of->location = ct_memory_realloc(NULL, p->location_count + 1, sizeof(*of->location));
+	of->frames =
+		ct_memory_realloc(NULL, p->line_count + p->location_count + 1, sizeof(*of->frames));
+	of->first = ct_memory_realloc(NULL, p->location_count + 1, sizeof(*of->first));
 	for (size_t i = 0; i < p->location_count; i++) {
 		const struct ct_location *l = &p->locations[i];
 
-		of->location[i] = l->line_count ? CT_NONE : bare_frame(frames, p, l);
-		for (uint32_t j = 0; j < l->line_count; j++)
-			of->line[l->first_line + j] = line_frame(
-				frames, p, l, &p->lines[l->first_line + j], j + 1 < l->line_count);
+		of->first[i] = n;
+		if (!l->line_count)
+			of->frames[n++] = bare_frame(frames, p, l);
+		for (uint32_t j = 0; j < l->line_count; j++) {
+			bool inlined = j + 1 < l->line_count;
+
+			of->frames[n++] =
+				line_frame(frames, p, l, &p->lines[l->first_line + j], inlined) |
+				(inlined ? mark : 0);
+		}
 	}
+	of->first[p->location_count] = n;
 }
 
 void ct_flame_frames_of_release(struct ct_frames_of *of)
 {
-	free(of->line);
-	free(of->location);
+	free(of->frames);
+	free(of->first);
 	*of = (struct ct_frames_of){ 0 };
 }
 
 size_t ct_flame_frames_stack(const struct ct_frames_of *of, const struct ct_sample *s,
 			     uint32_t **stack, size_t *room)
 {
-	const struct ct_profile *p = of->profile;
-	const uint32_t *locations = ct_frames(p, s);
+	const uint32_t *locations = ct_frames(of->profile, s);
 	size_t n = 0;
 
-	for (size_t i = s->depth; i-- > 0;) {
-		const struct ct_location *l = &p->locations[locations[i]];
-
-		if (l->line_count == 0)
-			*CT_PUSH(*stack, n, *room) = of->location[locations[i]];
-		for (uint32_t j = l->line_count; j-- > 0;)
-			*CT_PUSH(*stack, n, *room) =
-				of->line[l->first_line + j] |
-				(of->marks_inlined && j + 1 < l->line_count ? CT_FRAME_INLINED : 0);
-	}
+	for (size_t i = s->depth; i-- > 0;)
+		for (uint32_t j = of->first[locations[i] + 1]; j-- > of->first[locations[i]];)
+			*CT_PUSH(*stack, n, *room) = of->frames[j];
 	return n;
 }
 

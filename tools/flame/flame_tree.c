@@ -6,13 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SLOTS 1024
-
 void ct_flame_tree_init(struct ct_tree *tree, size_t type_count)
 {
 	*tree = (struct ct_tree){ .type_count = type_count };
-	*CT_PUSH(tree->nodes, tree->node_count, tree->node_room) =
-		(struct ct_tree_node){ .parent = CT_NONE };
 }
 
 void ct_flame_tree_release(struct ct_tree *tree)
@@ -20,68 +16,7 @@ void ct_flame_tree_release(struct ct_tree *tree)
 	free(tree->nodes);
 	free(tree->rows);
 	free(tree->values);
-	free(tree->slots);
-	ct_flame_map_release(&tree->row_map);
-}
-
-/* Returns the slot of the node with this PARENT and FRAME. The table is not a struct ct_flame_map:
- * a slot here is only the node's number, which takes a seventh of the memory, and a tree has
- * millions of nodes.
- */
-static uint32_t *find_node(const struct ct_tree *tree, uint32_t parent, uint32_t frame)
-{
-	uint64_t hash = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = (hash ^ hash >> 32) & (tree->slot_count - 1);
-
-	while (tree->slots[i] != CT_NONE && (tree->nodes[tree->slots[i]].parent != parent ||
-					     tree->nodes[tree->slots[i]].frame != frame))
-		i = (i + 1) & (tree->slot_count - 1);
-	return &tree->slots[i];
-}
-
-static void widen_tree(struct ct_tree *tree)
-{
-	free(tree->slots);
-	tree->slot_count = tree->slot_count ? tree->slot_count * 2 : FIRST_SLOTS;
-	tree->slots = ct_memory_realloc(NULL, tree->slot_count, sizeof(*tree->slots));
-	memset(tree->slots, 0xff, tree->slot_count * sizeof(*tree->slots));
-	for (size_t i = 1; i < tree->node_count; i++)
-		*find_node(tree, tree->nodes[i].parent, tree->nodes[i].frame) = i;
-}
-
-static uint32_t child(struct ct_tree *tree, uint32_t parent, uint32_t marked)
-{
-	uint32_t *at, frame = marked & ~CT_FRAME_INLINED, inlined = marked != frame;
-
-	if (tree->node_count * 2 >= tree->slot_count)
-		widen_tree(tree);
-	at = find_node(tree, parent, frame);
-	if (*at == CT_NONE) {
-		*at = tree->node_count;
-		*CT_PUSH(tree->nodes, tree->node_count, tree->node_room) =
-			(struct ct_tree_node){ parent, frame, inlined };
-	}
-	tree->nodes[*at].inlined &= inlined;
-	return *at;
-}
-
-static int64_t *row(struct ct_tree *tree, struct ct_tree_row r)
-{
-	struct ct_flame_key key = { r.node, r.labels, r.side };
-	uint32_t *at = ct_flame_map_at(&tree->row_map, key);
-
-	if (*at == CT_NONE) {
-		size_t values = tree->row_count * tree->type_count;
-
-		*at = tree->row_count;
-		*CT_PUSH(tree->rows, tree->row_count, tree->row_room) = r;
-		if (values + tree->type_count > tree->value_room)
-			tree->values =
-				ct_memory_grow(tree->values, &tree->value_room,
-					       values + tree->type_count, sizeof(*tree->values));
-		memset(tree->values + values, 0, tree->type_count * sizeof(*tree->values));
-	}
-	return tree->values + *at * tree->type_count;
+	free(tree->items);
 }
 
 static bool any_negative(const int64_t *values, size_t n)
@@ -92,16 +27,35 @@ static bool any_negative(const int64_t *values, size_t n)
 	return false;
 }
 
-static uint32_t root_of(struct ct_tree *tree, const struct ct_tree_source *source,
-			const struct ct_sample *s)
+/* Moves on to the next frame of a stack, from the root to the leaf. */
+static void step(struct ct_tree_item *item)
 {
-	const char *thread = NULL;
+	const struct ct_frames_of *of = item->of;
+	const uint32_t *first;
 
-	if (!source->threads)
-		return 0;
+	item->frame = CT_NONE;
+	if (!item->within && !item->left)
+		return;
+	if (!item->within)
+		item->left--;
+	first = &of->first[item->stack[item->left]];
+	if (!item->within)
+		item->within = first[1] - first[0];
+	item->frame = of->frames[first[0] + --item->within];
+}
+
+/* The first frame of a stack is the thread's name, if that is wanted. */
+static void begin(struct ct_tree_item *item, const struct ct_tree_source *source,
+		  const struct ct_sample *s)
+{
+	const char *thread;
+
+	if (!source->threads) {
+		step(item);
+		return;
+	}
 	thread = ct_flame_frames_label(source->of->profile, s, "thread");
-	return child(tree, 0,
-		     ct_flame_frames_named(source->frames, thread ? thread : "(no thread)"));
+	item->frame = ct_flame_frames_named(source->frames, thread ? thread : "(no thread)");
 }
 
 /* ---- labels of filters ---- */
@@ -183,124 +137,194 @@ static uint32_t *flame_labels_sets(struct ct_profile *pool, const struct ct_prof
 void ct_flame_tree_add(struct ct_tree *tree, const struct ct_tree_source *source)
 {
 	const struct ct_profile *p = source->of->profile;
-	uint32_t *stack = NULL, *sets;
-	size_t room = 0;
+	uint32_t *sets =
+		source->labels ? flame_labels_sets(source->frames->pool, p, &tree->labels_left_out)
+			       : NULL;
 
-	sets = source->labels ? flame_labels_sets(source->frames->pool, p, &tree->labels_left_out)
-			      : NULL;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct ct_sample *s = &p->samples[i];
-		const int64_t *values = ct_values(p, i);
-		struct ct_tree_row r = { .labels = sets ? sets[s->label_set] : 0,
-					 .side = source->side };
-		size_t depth;
-		int64_t *sums;
+		struct ct_tree_item *item;
 
-		if (any_negative(values, p->type_count)) {
+		if (any_negative(ct_values(p, i), p->type_count)) {
 			tree->negative++;
 			continue;
 		}
-		r.node = root_of(tree, source, s);
-		depth = ct_flame_frames_stack(source->of, s, &stack, &room);
-		for (size_t j = 0; j < depth; j++)
-			r.node = child(tree, r.node, stack[j]);
-		sums = row(tree, r);
-		for (size_t j = 0; j < tree->type_count; j++)
-			if (__builtin_add_overflow(sums[j], values[j], &sums[j]))
-				sums[j] = INT64_MAX;
+		item = CT_PUSH(tree->items, tree->item_count, tree->item_room);
+		*item = (struct ct_tree_item){ .of = source->of,
+					       .stack = ct_frames(p, s),
+					       .sample = (uint32_t)i,
+					       .left = s->depth,
+					       .labels = sets ? sets[s->label_set] : 0,
+					       .side = source->side };
+		begin(item, source, s);
 	}
-	free(stack);
+	if (tree->frame_count < source->frames->count)
+		tree->frame_count = source->frames->count;
 	free(sets);
 }
 
-/* Returns the number of each node in depth-first order. */
-static uint32_t *ranks(const struct ct_tree *tree)
-{
-	size_t n = tree->node_count;
-	uint32_t *first = ct_memory_realloc(NULL, n, sizeof(*first));
-	uint32_t *next = ct_memory_realloc(NULL, n, sizeof(*next));
-	uint32_t *rank = ct_memory_realloc(NULL, n, sizeof(*rank));
-	uint32_t at = 0, count = 0;
+/* ---- the order: stacks are sorted from the root on ---- */
 
-	memset(first, 0xff, n * sizeof(*first));
-	/* Backwards, so that the lists are in forward order. */
-	for (size_t i = n; i-- > 1;) {
-		next[i] = first[tree->nodes[i].parent];
-		first[tree->nodes[i].parent] = i;
-	}
-	next[0] = CT_NONE;
-	while (at != CT_NONE) {
-		rank[at] = count++;
-		if (first[at] != CT_NONE) {
-			at = first[at];
-			continue;
-		}
-		while (at != CT_NONE && next[at] == CT_NONE)
-			at = tree->nodes[at].parent;
-		at = at == CT_NONE ? CT_NONE : next[at];
-	}
-	free(first);
-	free(next);
-	return rank;
+/* Items items[first .. first + count - 1] have the same stack up to a node below PARENT. */
+struct group {
+	uint32_t first, count, parent, frame; /* FRAME is marked if all of them mark it */
+};
+
+struct sorter {
+	struct ct_tree *tree;
+	struct ct_tree_item *other; /* room for all items */
+	struct group *groups;	    /* a stack: those that are still to be divided */
+	size_t count, room;
+	uint32_t *at; /* by frame: where its group may be in GROUPS */
+};
+
+static uint32_t add_node(struct ct_tree *tree, uint32_t parent, uint32_t marked)
+{
+	uint32_t frame = marked & ~CT_FRAME_INLINED;
+
+	*CT_PUSH(tree->nodes, tree->node_count, tree->node_room) =
+		(struct ct_tree_node){ parent, frame, marked != frame };
+	return (uint32_t)tree->node_count - 1;
 }
 
-static int by_node(const void *a, const void *b, void *tree)
+static int by_labels(const void *a, const void *b)
 {
-	const struct ct_tree_row *rows = ((const struct ct_tree *)tree)->rows;
-	const struct ct_tree_row *x = &rows[*(const uint32_t *)a], *y = &rows[*(const uint32_t *)b];
+	const struct ct_tree_item *x = a, *y = b;
 
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
 	if (x->labels != y->labels)
 		return x->labels < y->labels ? -1 : 1;
 	return (int)x->side - (int)y->side;
 }
 
-static void sort_rows(struct ct_tree *tree)
+static int64_t *add_row(struct ct_tree *tree, struct ct_tree_row r)
 {
-	size_t n = tree->row_count, types = tree->type_count;
-	uint32_t *order = ct_memory_realloc(NULL, n + 1, sizeof(*order));
-	struct ct_tree_row *rows = ct_memory_realloc(NULL, n + 1, sizeof(*rows));
-	int64_t *values = ct_memory_realloc(NULL, n * types + 1, sizeof(*values));
+	size_t values = tree->row_count * tree->type_count;
 
-	for (size_t i = 0; i < n; i++)
-		order[i] = i;
-	qsort_r(order, n, sizeof(*order), by_node, tree);
-	for (size_t i = 0; i < n; i++) {
-		rows[i] = tree->rows[order[i]];
-		memcpy(values + i * types, tree->values + order[i] * types,
-		       types * sizeof(*values));
+	*CT_PUSH(tree->rows, tree->row_count, tree->row_room) = r;
+	if (values + tree->type_count > tree->value_room)
+		tree->values = ct_memory_grow(tree->values, &tree->value_room,
+					      values + tree->type_count, sizeof(*tree->values));
+	return memset(tree->values + values, 0, tree->type_count * sizeof(*tree->values));
+}
+
+/* Makes the rows of a node from the COUNT items whose stacks end there. */
+static void add_rows(struct ct_tree *tree, uint32_t node, struct ct_tree_item *items, size_t count)
+{
+	int64_t *sums = NULL;
+
+	if (count > 1)
+		qsort(items, count, sizeof(*items), by_labels);
+	for (size_t i = 0; i < count; i++) {
+		const int64_t *values = ct_values(items[i].of->profile, items[i].sample);
+
+		if (!i || by_labels(&items[i - 1], &items[i]))
+			sums = add_row(
+				tree, (struct ct_tree_row){ node, items[i].labels, items[i].side });
+		for (size_t j = 0; j < tree->type_count; j++)
+			if (__builtin_add_overflow(sums[j], values[j], &sums[j]))
+				sums[j] = INT64_MAX;
 	}
-	free(order);
-	free(tree->rows);
-	free(tree->values);
-	tree->rows = rows;
-	tree->values = values;
-	tree->row_room = n + 1;
-	tree->value_room = n * types + 1;
+}
+
+/* Returns the group of the stacks that go on with this frame; the groups of the same node are those
+ * from BASE on. */
+static struct group *group_of(struct sorter *s, size_t base, uint32_t node, uint32_t marked)
+{
+	uint32_t frame = marked & ~CT_FRAME_INLINED, at = s->at[frame];
+
+	if (at < base || at >= s->count || (s->groups[at].frame & ~CT_FRAME_INLINED) != frame) {
+		at = s->at[frame] = (uint32_t)s->count;
+		*CT_PUSH(s->groups, s->count, s->room) =
+			(struct group){ .parent = node, .frame = marked };
+	}
+	return &s->groups[at];
+}
+
+/* Moves the items of G into the order of the groups from BASE on, after the ENDED ones, and each
+ * one to its next frame. */
+static void move_items(struct sorter *s, const struct group *g, size_t base, uint32_t ended)
+{
+	struct ct_tree_item *items = s->tree->items + g->first, *end = s->other;
+	uint32_t first = ended;
+
+	for (size_t k = base; k < s->count; k++) {
+		s->groups[k].first = first;
+		first += s->groups[k].count;
+	}
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct ct_tree_item *to = end;
+
+		if (items[i].frame == CT_NONE)
+			end++;
+		else
+			to = s->other +
+			     s->groups[s->at[items[i].frame & ~CT_FRAME_INLINED]].first++;
+		*to = items[i];
+		step(to);
+	}
+	memcpy(items, s->other, g->count * sizeof(*items));
+	for (size_t k = base; k < s->count; k++)
+		s->groups[k].first += g->first - s->groups[k].count;
+}
+
+/* Divides the items of a node among its children, in the order of their first items. */
+static void divide(struct sorter *s, const struct group *g, uint32_t node)
+{
+	const struct ct_tree_item *items = s->tree->items + g->first;
+	size_t base = s->count;
+	uint32_t ended = 0;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct group *to;
+
+		if (items[i].frame == CT_NONE) {
+			ended++;
+			continue;
+		}
+		to = group_of(s, base, node, items[i].frame);
+		to->count++;
+		to->frame &= items[i].frame;
+	}
+	move_items(s, g, base, ended);
+	add_rows(s->tree, node, s->tree->items + g->first, ended);
+	/* The first one is taken first. */
+	for (size_t k = base, last = s->count; k + 1 < last; k++) {
+		struct group swap = s->groups[k];
+
+		s->groups[k] = s->groups[--last];
+		s->groups[last] = swap;
+	}
+}
+
+/* The rest of a stack that no other one shares. */
+static void add_alone(struct ct_tree *tree, struct ct_tree_item *item, uint32_t node)
+{
+	for (; item->frame != CT_NONE; step(item))
+		node = add_node(tree, node, item->frame);
+	add_rows(tree, node, item, 1);
 }
 
 void ct_flame_tree_order(struct ct_tree *tree)
 {
-	uint32_t *rank = ranks(tree);
-	struct ct_tree_node *nodes = ct_memory_realloc(NULL, tree->node_count, sizeof(*nodes));
+	struct sorter s = { .tree = tree };
+	struct group g = { .count = (uint32_t)tree->item_count, .parent = CT_NONE };
 
-	for (size_t i = 0; i < tree->node_count; i++) {
-		uint32_t parent = tree->nodes[i].parent;
+	s.other = ct_memory_realloc(NULL, tree->item_count + 1, sizeof(*s.other));
+	s.at = ct_memory_alloc((tree->frame_count + 1) * sizeof(*s.at));
+	*CT_PUSH(s.groups, s.count, s.room) = g;
+	while (s.count) {
+		uint32_t node;
 
-		nodes[rank[i]] = tree->nodes[i];
-		nodes[rank[i]].parent = parent == CT_NONE ? CT_NONE : rank[parent];
+		g = s.groups[--s.count];
+		node = add_node(tree, g.parent, g.frame);
+		if (g.count == 1)
+			add_alone(tree, &tree->items[g.first], node);
+		else
+			divide(&s, &g, node);
 	}
-	free(tree->nodes);
-	tree->nodes = nodes;
-	tree->node_room = tree->node_count;
-	for (size_t i = 0; i < tree->row_count; i++)
-		tree->rows[i].node = rank[tree->rows[i].node];
-	free(rank);
-	sort_rows(tree);
-	/* The nodes were renumbered. */
-	free(tree->slots);
-	tree->slots = NULL;
-	tree->slot_count = 0;
-	ct_flame_map_release(&tree->row_map);
+	free(s.other);
+	free(s.groups);
+	free(s.at);
+	free(tree->items);
+	tree->items = NULL;
 }

@@ -25,49 +25,85 @@ static const struct ct_option options[] = {
 };
 static const struct ct_option *const tables[] = { options, ct_filter_options, NULL };
 
-/* Writes a name without the characters that the format uses: ";" separates frames, and a newline
- * ends a stack. */
-static void put_name(FILE *to, const char *name)
-{
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : (unsigned char)*name < 0x20 ? ' ' : *name, to);
-}
+/* The path to a node as text, "main;work;", and where the text of each node on it begins. */
+struct path {
+	char *text;
+	struct place {
+		uint32_t node;
+		size_t end;
+	} * places;
+	size_t length, room, depth, place_room;
+	struct name {
+		char *text; /* in this format; NULL = not yet asked for */
+		size_t length;
+	} * names; /* by frame */
+};
 
-static void put_frame(const struct ct_frames *frames, uint32_t index, bool annotate, FILE *to)
+/* Returns a name without the characters that the format uses: ";" separates frames, and a newline
+ * ends a stack. */
+static struct name frame_name(const struct ct_frames *frames, uint32_t index, bool annotate)
 {
 	const struct ct_frame *f = &frames->list[index];
+	const char *mark = !annotate			? ""
+			   : f->kind == CT_FRAME_KERNEL ? "_[k]"
+			   : f->kind == CT_FRAME_JIT	? "_[j]"
+			   : f->inlined			? "_[i]"
+							: "";
+	char *name = ct_memory_strdup(ct_frame_text(frames, f->name)), *whole;
 
-	put_name(to, ct_frame_text(frames, f->name));
-	if (!annotate)
-		return;
-	if (f->kind == CT_FRAME_KERNEL)
-		fputs("_[k]", to);
-	else if (f->kind == CT_FRAME_JIT)
-		fputs("_[j]", to);
-	else if (f->inlined)
-		fputs("_[i]", to);
+	for (char *c = name; *c; c++)
+		*c = *c == ';' ? ':' : (unsigned char)*c < 0x20 ? ' ' : *c;
+	whole = ct_memory_printf("%s%s;", name, mark);
+	free(name);
+	return (struct name){ whole, strlen(whole) };
 }
 
-static void put_row(const struct ct_folded *what, const struct ct_frames *frames,
-		    const struct ct_tree *tree, size_t row, FILE *to)
+/* Leads the path to a node whose parent is on it. */
+static void go_to(struct path *path, const struct ct_folded *what, const struct ct_frames *frames,
+		  const struct ct_tree *tree, uint32_t node)
 {
-	int64_t value = tree->values[row * tree->type_count + what->type];
-	uint32_t *path = NULL;
-	size_t depth = 0, room = 0;
+	struct name *name = &path->names[tree->nodes[node].frame];
 
-	if (value == 0)
-		return;
-	for (uint32_t at = tree->rows[row].node; at; at = tree->nodes[at].parent)
-		*CT_PUSH(path, depth, room) = tree->nodes[at].frame;
-	if (depth == 0)
-		fputs("(no stack)", to);
-	while (depth-- > 0) {
-		put_frame(frames, path[depth], what->annotate, to);
-		if (depth)
-			fputc(';', to);
+	while (path->depth && path->places[path->depth - 1].node != tree->nodes[node].parent)
+		path->depth--;
+	path->length = path->depth ? path->places[path->depth - 1].end : 0;
+	if (!name->text)
+		*name = frame_name(frames, tree->nodes[node].frame, what->annotate);
+	if (path->room - path->length < name->length)
+		path->text =
+			ct_memory_grow(path->text, &path->room, path->length + name->length, 1);
+	memcpy(path->text + path->length, name->text, name->length);
+	path->length += name->length;
+	*CT_PUSH(path->places, path->depth, path->place_room) =
+		(struct place){ node, path->length };
+}
+
+static void put_rows(const struct ct_folded *what, const struct ct_frames *frames,
+		     const struct ct_tree *tree, FILE *to)
+{
+	struct path path = { .names = ct_memory_alloc(frames->count * sizeof(*path.names)) };
+	size_t row = 0;
+
+	for (uint32_t node = 0; row < tree->row_count; node++) {
+		if (node)
+			go_to(&path, what, frames, tree, node);
+		for (; row < tree->row_count && tree->rows[row].node == node; row++) {
+			int64_t value = tree->values[row * tree->type_count + what->type];
+
+			if (!value)
+				continue;
+			if (node)
+				fwrite(path.text, 1, path.length - 1, to);
+			else
+				fputs("(no stack)", to);
+			fprintf(to, " %" PRId64 "\n", value);
+		}
 	}
-	fprintf(to, " %" PRId64 "\n", value);
-	free(path);
+	for (size_t i = 0; i < frames->count; i++)
+		free(path.names[i].text);
+	free(path.names);
+	free(path.text);
+	free(path.places);
 }
 
 void ct_folded_write(const void *context, FILE *to)
@@ -84,8 +120,7 @@ void ct_folded_write(const void *context, FILE *to)
 	ct_flame_frames_take(&frames, what->profile, &of);
 	ct_flame_tree_add(&tree, &source);
 	ct_flame_tree_order(&tree);
-	for (size_t i = 0; i < tree.row_count; i++)
-		put_row(what, &frames, &tree, i, to);
+	put_rows(what, &frames, &tree, to);
 	if (tree.negative)
 		fprintf(stderr, "cprof: %zu samples below zero are left out\n", tree.negative);
 	ct_flame_tree_release(&tree);

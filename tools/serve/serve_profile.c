@@ -180,8 +180,8 @@ static void serve_flame(struct ct_profile *p, const char *title, FILE *to)
 	ct_flame_tree_init(&tab.tree, p->type_count);
 	ct_flame_frames_take(&flame.frames, p, &of);
 	ct_flame_tree_add(&tab.tree, &source);
-	ct_flame_frames_of_release(&of);
 	ct_flame_tree_order(&tab.tree);
+	ct_flame_frames_of_release(&of);
 	ct_flame_page(&flame, to);
 	ct_flame_tree_release(&tab.tree);
 	ct_flame_frames_release(&flame.frames);
