@@ -20,7 +20,8 @@ _Static_assert(sizeof(struct cp_self) < 256, "static TLS is scarce");
 
 static struct cp_thread *chunks[CHUNKS];
 static uint32_t limit CP_START_DATA; /* number of existing records, in whole chunks */
-static uint32_t hint CP_START_DATA;  /* index at which the next search starts */
+static uint32_t hint CP_START_DATA;  /* index at which the next search starts: few records before it
+					are free */
 
 /* Returns &cp_self. Never inlined, and with a side effect for the compiler, so the access can't be
  * moved. */
@@ -188,7 +189,8 @@ struct cp_thread *cp_thread_claim(void)
 
 			if (cp_load_relaxed(&t->state) == CP_THREAD_FREE &&
 			    cp_cas_acqrel(&t->state, &free, CP_THREAD_CLAIMED)) {
-				cp_store_relaxed(&hint, t->index + 1);
+				/* Unless a lower record was freed meanwhile. */
+				cp_cas_acqrel(&hint, &start, t->index + 1);
 				reset(t);
 				return t;
 			}
@@ -200,6 +202,8 @@ struct cp_thread *cp_thread_claim(void)
 
 void cp_thread_free(struct cp_thread *t)
 {
+	uint32_t seen = cp_load_relaxed(&hint);
+
 	if (!t)
 		return;
 	cp_labels_free(t->labels);
@@ -209,6 +213,10 @@ void cp_thread_free(struct cp_thread *t)
 	reset_parts(t);
 	/* Release: the next claimer sees the emptied record. */
 	cp_store_release(&t->state, CP_THREAD_FREE);
+	/* The lowest free record is claimed next: modes keep memory for each number that was ever
+	 * in use. */
+	while (t->index < seen && !cp_cas_acqrel(&hint, &seen, t->index))
+		;
 }
 
 void cp_thread_enter(struct cp_thread *t)

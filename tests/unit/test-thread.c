@@ -26,12 +26,7 @@ TEST(test_thread_claimed_record_is_blank)
 	/* What belongs to modes is blank while nobody has the record: the collector reads it then.
 	 */
 	CHECK_EQ(cp_cpu_of(t)->timer, CP_NO_TIMER);
-	for (int i = 0; i < 600; i++) {
-		t = cp_thread_claim();
-		CHECK(t != NULL);
-		if (t->index == index)
-			break;
-	}
+	t = cp_thread_claim();
 	CHECK_EQ(t->index, index);
 	CHECK_EQ(t->state, CP_THREAD_CLAIMED);
 	CHECK_EQ(t->paused, 0);
@@ -45,6 +40,22 @@ static void free_all(void)
 {
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		cp_thread_free(cp_thread_at(i));
+}
+
+/* Modes keep memory for each number that was in use. */
+TEST(test_thread_lowest_free_record_is_claimed)
+{
+	struct cp_thread *t[20];
+
+	free_all();
+	for (uint32_t i = 0; i < 20; i++)
+		t[i] = cp_thread_claim();
+	cp_thread_free(t[3]);
+	cp_thread_free(t[12]);
+	CHECK_EQ(cp_thread_claim()->index, 3);
+	CHECK_EQ(cp_thread_claim()->index, 12);
+	CHECK_EQ(cp_thread_claim()->index, 20);
+	free_all();
 }
 
 /* ---- claims at once: no record is given to two ---- */
