@@ -156,8 +156,8 @@ static void release_record(struct cp_run *runs, struct cp_thread *t)
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		if (runs[m].running && runs[m].ops->thread_released)
 			runs[m].ops->thread_released(&runs[m], t);
-		if (runs[m].running && runs[m].ops->thread_label && *kept_label(&runs[m], t))
-			cp_aggregate_thread_ended(&runs[m].aggregate);
+		if (runs[m].running && runs[m].ops->thread_label)
+			cp_aggregate_thread_ended(&runs[m].aggregate, *kept_label(&runs[m], t));
 	}
 	t->ring = t->hook_ring = NULL;
 	cp_ring_give(ring);

@@ -87,6 +87,7 @@ static void shrink(struct cp_run *r, struct cp_compaction *c)
 	labelled = renumber_threads(r, c);
 	own = own_labels(a);
 	a->ended = own > labelled ? own - labelled : 0;
+	a->crowd = 0;
 	r->gave_up |= gives_up;
 }
 

@@ -20,6 +20,8 @@
  * one of a crowd. */
 #define ENDED_AT_ONCE_MAX 1000u
 #define ENDED_MAX 4000u
+/* This many threads that ended without a label count as one that has one: they are a crowd, too. */
+#define CROWD 8u
 
 /* Threads that share a label have up to NAMES_MAX names; the other names share one label. */
 #define NAMES_MAX 1000u
@@ -72,14 +74,17 @@ uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid)
 	return (uint32_t)(a->threads.count - 1);
 }
 
-void cp_aggregate_thread_ended(struct cp_aggregate *a)
+void cp_aggregate_thread_ended(struct cp_aggregate *a, bool labelled)
 {
-	a->ended++;
+	if (labelled)
+		a->ended++;
+	else
+		a->crowd++;
 }
 
 bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended)
 {
-	return a->ended >= (ended ? ENDED_AT_ONCE_MAX : ENDED_MAX);
+	return a->ended + a->crowd / CROWD >= (ended ? ENDED_AT_ONCE_MAX : ENDED_MAX);
 }
 
 static bool same_name(uint32_t item, const void *key, const void *context)
@@ -336,5 +341,5 @@ void cp_aggregate_release(struct cp_aggregate *a)
 	cp_index_release(&a->name_index);
 	cp_sys_unmap(a->recent, RECENT * sizeof(*a->recent));
 	a->recent = NULL;
-	a->ended = 0;
+	a->ended = a->crowd = 0;
 }

@@ -89,6 +89,7 @@ struct cp_aggregate {
 	struct cp_index location_index, stack_index, name_index;
 	struct cp_recent *recent; /* indexed by pc; NULL = not allocated yet */
 	uint32_t ended;		  /* number of threads that have ended and kept a label */
+	uint32_t crowd;		  /* number of threads that have ended without a label */
 	uint64_t records; /* records added; a source that sets rows itself adds the number of
 			     changes */
 	uint64_t weight;  /* weight of these records */
@@ -100,8 +101,8 @@ void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules);
 int cp_aggregate_prepare(struct cp_aggregate *a);
 /* Makes a label for a thread with samples. Returns its number, or CP_INDEX_NONE without memory. */
 uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid);
-/* Notes that a labelled thread has ended. */
-void cp_aggregate_thread_ended(struct cp_aggregate *a);
+/* Notes that a thread has ended, with a label or without. */
+void cp_aggregate_thread_ended(struct cp_aggregate *a, bool labelled);
 /* Returns whether a thread without a label should share one now, so that many short-lived threads
  * don't fill the memory with rows. ENDED: the thread has already ended. */
 bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended);

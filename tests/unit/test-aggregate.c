@@ -84,7 +84,7 @@ static uint32_t label_ended(int32_t tid, const char *name)
 	t = cp_aggregate_thread(&a, tid);
 	CHECK(t != CP_INDEX_NONE);
 	strcpy(CP_VEC_AT(&a.threads, struct cp_thread_label, t)->name, name);
-	cp_aggregate_thread_ended(&a);
+	cp_aggregate_thread_ended(&a, true);
 	return t;
 }
 
@@ -109,8 +109,20 @@ TEST(test_a_crowd_of_ended_threads_shares_a_row)
 	/* One that lives has a label of its own for longer. */
 	CHECK(!cp_aggregate_shares(&a, false));
 	for (int i = 0; i < 3000; i++)
-		cp_aggregate_thread_ended(&a);
+		cp_aggregate_thread_ended(&a, true);
 	CHECK(cp_aggregate_shares(&a, false));
+	end();
+}
+
+TEST(test_threads_without_a_label_are_a_crowd_too)
+{
+	begin();
+	for (int i = 0; i < 7999; i++)
+		cp_aggregate_thread_ended(&a, false);
+	CHECK(!cp_aggregate_shares(&a, true));
+	cp_aggregate_thread_ended(&a, false);
+	CHECK(cp_aggregate_shares(&a, true));
+	CHECK(!cp_aggregate_shares(&a, false));
 	end();
 }
 
