@@ -11,8 +11,11 @@ static struct cp_stack_depot_entry *find(uint64_t first, unsigned depth, uint64_
 {
 	uint64_t pcs[4096], hash = 0;
 
-	for (unsigned i = 0; i < depth; i++)
-		hash += pcs[i] = first + i;
+	for (unsigned i = depth; i-- > 0;) {
+		pcs[i] = first + i;
+		hash = (hash ^ pcs[i]) * UINT64_C(0x9fb21c651e98df25);
+		hash ^= hash >> 32;
+	}
 	return cp_stack_depot_find(&(struct cp_stack_depot_key){
 		.pcs = pcs, .hash = hash, .depth = depth, .interval = interval });
 }
@@ -20,6 +23,7 @@ static struct cp_stack_depot_entry *find(uint64_t first, unsigned depth, uint64_
 TEST(test_depot_same_stack_same_entry)
 {
 	struct cp_stack_depot_entry *e = find(1000, 20, 1);
+	uint64_t pcs[CP_STACK_DEPOT_DEPTH];
 
 	CHECK(e != NULL);
 	CHECK(find(1000, 20, 1) == e);
@@ -28,7 +32,9 @@ TEST(test_depot_same_stack_same_entry)
 	CHECK(find(1000, 20, 2) != e);
 	CHECK(cp_stack_depot_at(e->id) == e);
 	CHECK_EQ(e->depth, 20);
-	CHECK_EQ(e->pcs[19], 1019);
+	cp_stack_depot_pcs(e, pcs, 20);
+	for (unsigned i = 0; i < 20; i++)
+		CHECK_EQ(pcs[i], 1000 + i);
 }
 
 TEST(test_depot_epochs_do_not_mix)
@@ -205,8 +211,11 @@ static unsigned stacks;
 
 static void sum(struct cp_stack_depot_entry *e, void *arg)
 {
+	uint64_t pcs[CP_STACK_DEPOT_DEPTH];
+
 	(void)arg;
-	if (!(e->pcs[0] >> 40))
+	cp_stack_depot_pcs(e, pcs, CP_STACK_DEPOT_DEPTH);
+	if (!(pcs[0] >> 40))
 		return;
 	objects += e->allocated.objects;
 	bytes += e->allocated.bytes;

@@ -306,6 +306,10 @@ bool cp_heap_views_belongs(const struct cp_stack_depot_entry *e, const struct cp
 /* Makes room in A for what the mode keeps of each row, and of one more. Returns false without
  * memory. */
 bool cp_heap_views_make_room(struct cp_aggregate *a);
+/* Returns the row of E's stack, or CP_INDEX_NONE without memory. Room for what the mode keeps of it
+ * is made. */
+uint32_t cp_heap_views_row_of(struct cp_aggregate *a, const struct cp_stack_depot_entry *e,
+			      uint32_t labels, uint64_t tag);
 
 /* Choose whether the next dumps say per row how much is resident. Call at the start of a run. */
 void cp_heap_views_start(bool resident);

@@ -129,13 +129,9 @@ static uint32_t row_of(struct look *x, struct cp_stack_depot_entry *e)
 		return CP_INDEX_NONE;
 	if (!my.exact)
 		return e->row && e->row != CP_HEAP_VIEWS_UNPLACED ? e->row - 1 : CP_INDEX_NONE;
-	if (!cp_stack_depot_is_found(e) || !cp_heap_views_make_room(a))
+	if (!cp_stack_depot_is_found(e))
 		return CP_INDEX_NONE;
-	row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = e->pcs,
-							  .depth = e->depth,
-							  .end = e->end,
-							  .labels = e->labels,
-							  .thread = CP_NO_THREAD });
+	row = cp_heap_views_row_of(a, e, e->labels, 0);
 	if (row != CP_INDEX_NONE)
 		cp_heap_views_row(a, row)->base = row;
 	return row;

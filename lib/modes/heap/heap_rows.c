@@ -39,23 +39,15 @@ uint64_t cp_heap_rows_whole(uint64_t objects)
 	return (objects + CP_POISSON_ONE / 2) >> CP_POISSON_ONE_SHIFT;
 }
 
-/* Give a new stack its row, while its modules are mapped. Room is made first, so that no row
- * without values is left if memory is exhausted. */
+/* Give a new stack its row, while its modules are mapped. */
 static uint32_t find_row(struct cp_aggregate *a, const struct cp_stack_depot_entry *e)
 {
-	uint32_t row = CP_INDEX_NONE;
-
 	bool freed = e->interval & CP_STACK_DEPOT_FREED;
+	uint32_t row;
 
 	cp_modules_want(a->modules);
-	if (cp_heap_views_make_room(a))
-		row = cp_aggregate_row(
-			a, &(struct cp_raw_stack){ .pcs = e->pcs,
-						   .depth = e->depth,
-						   .end = e->end,
-						   .labels = freed ? CP_LABELSET_NONE : e->labels,
-						   .tag = freed ? e->labels : 0,
-						   .thread = CP_NO_THREAD });
+	row = cp_heap_views_row_of(a, e, freed ? CP_LABELSET_NONE : e->labels,
+				   freed ? e->labels : 0);
 	return row == CP_INDEX_NONE ? UNPLACED : row + 1;
 }
 
@@ -294,16 +286,7 @@ static uint32_t row_of(struct alive *x, struct cp_stack_depot_entry *e, uint32_t
 
 	if (r->id == e->id && r->class == class)
 		return r->row;
-	if (!cp_heap_views_make_room(a))
-		return CP_INDEX_NONE;
-	*r = (struct recent){ e->id, class,
-			      cp_aggregate_row(a,
-					       &(struct cp_raw_stack){ .pcs = e->pcs,
-								       .depth = e->depth,
-								       .end = e->end,
-								       .labels = CP_LABELSET_NONE,
-								       .tag = class,
-								       .thread = CP_NO_THREAD }) };
+	*r = (struct recent){ e->id, class, cp_heap_views_row_of(a, e, CP_LABELSET_NONE, class) };
 	if (r->row == CP_INDEX_NONE)
 		r->id = 0;
 	else

@@ -30,6 +30,23 @@ bool cp_heap_views_make_room(struct cp_aggregate *a)
 	return true;
 }
 
+/* Room is made first, so that no row without values is left if memory is exhausted. */
+uint32_t cp_heap_views_row_of(struct cp_aggregate *a, const struct cp_stack_depot_entry *e,
+			      uint32_t labels, uint64_t tag)
+{
+	static uint64_t pcs[CP_STACK_DEPOT_DEPTH]; /* too large for the stacks of threads */
+
+	if (!cp_heap_views_make_room(a))
+		return CP_INDEX_NONE;
+	cp_stack_depot_pcs(e, pcs, CP_STACK_DEPOT_DEPTH);
+	return cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = pcs,
+							   .depth = e->depth,
+							   .end = e->end,
+							   .labels = labels,
+							   .tag = tag,
+							   .thread = CP_NO_THREAD });
+}
+
 void cp_heap_views_start(bool resident)
 {
 	wants_resident = resident;

@@ -401,7 +401,7 @@ static void put_freed(struct cp_unwind_buffer *scratch, struct cp_unwind_input *
 		more = CP_UNWIND_BUFFER_DEPTH - 1 - n;
 		key->end = CP_UNWIND_TRUNCATED;
 	}
-	memcpy(scratch->pcs + n, of->pcs, more * sizeof(*of->pcs));
+	cp_stack_depot_pcs(of, scratch->pcs + n, more);
 	key->pcs = scratch->pcs;
 	key->depth = n + more;
 	key->hash = cp_tail_cache_hash_of(key->pcs, key->depth);

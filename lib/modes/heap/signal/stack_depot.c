@@ -6,48 +6,119 @@
 
 #include "base/sys.h"
 
-#define UNIT CP_STACK_DEPOT_UNIT
-#define UNITS CP_STACK_DEPOT_UNITS
-#define CHUNK_BITS 20
-#define CHUNK ((size_t)1 << CHUNK_BITS)
+#define PER_CHUNK CP_STACK_DEPOT_PER_CHUNK
 #define CHUNKS CP_STACK_DEPOT_CHUNKS
+#define FOUND (UINT64_C(1) << 63)
+#define ENTRY_BYTES sizeof(struct cp_stack_depot_entry)
+
+/* A frame's callees are a binary tree, by the bits of their hashes. */
+struct frame {
+	uint64_t pc;
+	uint32_t caller;
+	uint32_t callee;   /* root of the tree of callees */
+	uint32_t other[2]; /* more callees of the same caller */
+};
+#define FRAME_CHUNKS (1u << 12) /* 768 MiB */
+
 /* Buckets of the tables. Few stacks must not touch a page each of a large table, and many stacks
  * must not share the buckets of a small one. So an entry is added to the smallest table that has
  * more buckets than the depot has entries. */
 #define TABLES 3u
 static const uint32_t bucket_count[TABLES] = { 1u << 12, 1u << 16, 1u << 20 };
-#define FOUND (UINT64_C(1) << 63)
 
-_Static_assert(UNITS *UNIT == CHUNK, "an id has 15 bits for the place in a chunk");
-_Static_assert(sizeof(struct cp_stack_depot_entry) + 4097 * 8 < CHUNK, "the deepest stack fits");
-
-char *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS];
+void *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS];
+static void *frame_chunks[FRAME_CHUNKS];
+static uint32_t outermost; /* root of the tree of frames without a caller */
 struct cp_stack_depot_now cp_stack_depot_now = { { .word = 1 } }; /* begins with epoch 1 */
 
-static uint64_t top = UNITS; /* first free unit, over all chunks; chunk 0 isn't used, because id 0
-				means no entry */
+/* Ids that were handed out; 0 means no entry, no frame. */
+static uint32_t last_entry, last_frame;
 static uint32_t *buckets[TABLES]; /* id of each bucket's newest entry; NULL = no entry yet */
-static uint32_t entry_count;
-static uint32_t fresh; /* entries that the collector hasn't seen, newest first */
-static uint32_t all;   /* entries that the collector has seen, newest first, also linked by FRESH */
+static uint32_t fresh;		  /* entries that the collector hasn't seen, newest first */
+static uint32_t all; /* entries that the collector has seen, newest first, also linked by FRESH */
 static uint32_t fresh_count; /* approximate number of entries in FRESH */
 void (*cp_stack_depot_wake)(void);
 
-static bool have_chunk(uint64_t number)
+/* Returns the next id, whose item of ITEM bytes is zeroed, or 0. */
+static uint32_t take_id(uint32_t *last, void **chunks, unsigned chunk_count, size_t item)
 {
-	char *c, *none = NULL;
+	uint32_t seen = cp_load_relaxed(last), id;
+	void **chunk, *none, *c;
 
-	if (number >= CHUNKS)
-		return false;
-	if (cp_load_acquire(&cp_stack_depot_chunks[number]))
-		return true;
-	c = cp_sys_map(CHUNK);
-	if (!c)
-		return false;
-	/* Another thread may have been faster. */
-	if (!cp_cas_acqrel(&cp_stack_depot_chunks[number], &none, c))
-		cp_sys_unmap(c, CHUNK);
-	return true;
+	do {
+		id = seen + 1;
+		if (id / PER_CHUNK >= chunk_count)
+			return 0;
+		chunk = &chunks[id / PER_CHUNK];
+		if (cp_load_acquire(chunk))
+			continue;
+		c = cp_sys_map(PER_CHUNK * item);
+		if (!c)
+			return 0;
+		/* Another thread may have been faster. */
+		none = NULL;
+		if (!cp_cas_acqrel(chunk, &none, c))
+			cp_sys_unmap(c, PER_CHUNK * item);
+	} while (!cp_cas_acqrel(last, &seen, id));
+	return id;
+}
+
+/* Relaxed: an id was got by an acquire that followed the chunk's publication. */
+static struct frame *frame_at(uint32_t id)
+{
+	struct frame *c = cp_load_relaxed(&frame_chunks[id / PER_CHUNK]);
+
+	return &c[id % PER_CHUNK];
+}
+
+/* Returns the frame with PC that CALLER called; CALLER 0: the outermost one. Adds it if it is new.
+ * Returns 0 if there is no memory. Frames are the same in all epochs. */
+static uint32_t frame_of(uint32_t caller, uint64_t pc)
+{
+	uint32_t *at = caller ? &frame_at(caller)->callee : &outermost, id, new = 0;
+	/* Different pcs have different hashes, and each bit depends on all lower bits of the pc. */
+	uint64_t hash = pc * UINT64_C(0x9fb21c651e98df25);
+
+	for (;; hash <<= 1) {
+		struct frame *f;
+
+		/* Acquire: pairs with the exchange. */
+		id = cp_load_acquire(at);
+		if (!id && !new) {
+			new = take_id(&last_frame, frame_chunks, FRAME_CHUNKS,
+				      sizeof(struct frame));
+			if (!new)
+				return 0;
+			f = frame_at(new);
+			f->pc = pc;
+			f->caller = caller;
+		}
+		if (!id && cp_cas_acqrel(at, &id, new))
+			return new;
+		f = frame_at(id);
+		if (f->pc == pc)
+			return id; /* a frame that was made in vain stays unused */
+		at = &f->other[hash >> 63];
+	}
+}
+
+/* Returns the innermost frame of a stack, or 0. */
+static uint32_t frame_of_all(const uint64_t *pcs, unsigned depth)
+{
+	uint32_t frame = 0;
+
+	for (unsigned i = depth; i-- > 0;) {
+		frame = frame_of(frame, pcs[i]);
+		if (!frame)
+			return 0;
+	}
+	return frame;
+}
+
+void cp_stack_depot_pcs(const struct cp_stack_depot_entry *e, uint64_t *pcs, unsigned most)
+{
+	for (uint32_t id = e->frame; id && most; id = frame_at(id)->caller, most--)
+		*pcs++ = frame_at(id)->pc;
 }
 
 static uint32_t *buckets_of(unsigned table)
@@ -67,22 +138,6 @@ static uint32_t *buckets_of(unsigned table)
 	return b;
 }
 
-/* Returns the id of SIZE zeroed bytes, or 0. */
-static uint32_t take_bytes(size_t size)
-{
-	uint64_t units = (size + UNIT - 1) / UNIT, seen = cp_load_relaxed(&top), at;
-
-	do {
-		at = seen;
-		/* An entry never crosses into the next chunk. */
-		if (at % UNITS + units > UNITS)
-			at += UNITS - at % UNITS;
-		if (!have_chunk(at / UNITS))
-			return 0;
-	} while (!cp_cas_acqrel(&top, &seen, at + units));
-	return (uint32_t)at;
-}
-
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);
@@ -97,23 +152,27 @@ static uint64_t hash_of(const struct cp_stack_depot_key *k)
 	return mix_hash(h, k->depth << 16 | k->end << 8 | k->shard) | FOUND;
 }
 
+/* A million stacks have two with the same hash in one of ten million runs. */
 static bool is(const struct cp_stack_depot_entry *e, const struct cp_stack_depot_key *k,
 	       uint64_t hash)
 {
 	return cp_load_relaxed(&e->hash) == hash && e->depth == k->depth && e->end == k->end &&
-	       e->shard == k->shard && e->labels == k->labels && e->interval == k->interval &&
-	       !memcmp(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
+	       e->shard == k->shard && e->labels == k->labels && e->interval == k->interval;
 }
 
 static struct cp_stack_depot_entry *make_entry(const struct cp_stack_depot_key *k, uint64_t hash,
 					       uint32_t now)
 {
-	uint32_t id = take_bytes(sizeof(struct cp_stack_depot_entry) + k->depth * sizeof(*k->pcs));
-	struct cp_stack_depot_entry *e = id ? cp_stack_depot_at(id) : NULL;
+	uint32_t frame = frame_of_all(k->pcs, k->depth), id;
+	struct cp_stack_depot_entry *e;
 
-	if (!e)
+	id = frame || !k->depth ? take_id(&last_entry, cp_stack_depot_chunks, CHUNKS, ENTRY_BYTES)
+				: 0;
+	if (!id)
 		return NULL;
+	e = cp_stack_depot_at(id);
 	e->hash = hash;
+	e->frame = frame;
 	e->id = id;
 	e->seen.epoch = now;
 	e->depth = (uint16_t)k->depth;
@@ -123,7 +182,6 @@ static struct cp_stack_depot_entry *make_entry(const struct cp_stack_depot_key *
 	e->labels = k->labels;
 	e->interval = k->interval;
 	e->seen.peak_number = cp_load_relaxed(&cp_stack_depot_now.peak_number);
-	memcpy(e->pcs, k->pcs, k->depth * sizeof(*k->pcs));
 	return e;
 }
 
@@ -152,7 +210,7 @@ find_in_bucket(uint32_t id, uint32_t old, const struct cp_stack_depot_key *k, ui
 
 static unsigned table_now(void)
 {
-	uint32_t n = cp_load_relaxed(&entry_count);
+	uint32_t n = cp_load_relaxed(&last_entry);
 	unsigned table = 0;
 
 	while (table + 1 < TABLES && n >= bucket_count[table])
@@ -200,7 +258,6 @@ struct cp_stack_depot_entry *cp_stack_depot_find(const struct cp_stack_depot_key
 			return NULL;
 		new->next = first;
 	} while (!cp_cas_acqrel(head, &first, new->id));
-	cp_add_relaxed(&entry_count, 1);
 	announce(new);
 	return new;
 }
@@ -239,8 +296,8 @@ static bool leads_through(const struct cp_stack_depot_entry *e, uint64_t low, ui
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < e->depth; i++)
-		any |= e->pcs[i] - low < high - low;
+	for (uint32_t id = e->frame; id; id = frame_at(id)->caller)
+		any |= frame_at(id)->pc - low < high - low;
 	return any;
 }
 
@@ -366,8 +423,7 @@ uint64_t cp_stack_depot_mapped(void)
 
 	for (unsigned i = 0; i < TABLES; i++)
 		n += cp_load_relaxed(&buckets[i]) ? bucket_count[i] * sizeof(**buckets) : 0;
-	for (unsigned i = 0; i < CHUNKS && (i == 0 || cp_load_relaxed(&cp_stack_depot_chunks[i]));
-	     i++)
-		n += i ? CHUNK : 0;
-	return n;
+	n += (cp_load_relaxed(&last_entry) / PER_CHUNK + 1) * PER_CHUNK * ENTRY_BYTES;
+	n += (cp_load_relaxed(&last_frame) / PER_CHUNK + 1) * PER_CHUNK * sizeof(struct frame);
+	return cp_load_relaxed(&last_entry) ? n : 0;
 }

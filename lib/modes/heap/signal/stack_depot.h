@@ -4,6 +4,9 @@
  * there and freed again. The heap mode needs no ring: a sample finds its entry here and counts,
  * and the collector reads the counters.
  *
+ * The frames of all stacks are a tree: a frame's parent is its caller, so that stacks share the
+ * outer frames that they have in common. An entry leads to its stack's innermost frame.
+ *
  * Append-only, in own pages, bounded; lock-free; async-signal-safe. An entry never moves and never
  * goes away. Entries of an older epoch are no longer found: each run (and each fork child) begins
  * with new counters. Entries that lead through a module that went away are no longer found either,
@@ -11,8 +14,8 @@
  *
  * | call       | by                             | memory order                                   |
  * |------------|--------------------------------|------------------------------------------------|
- * | find       | any thread, in malloc          | release of the bucket's head: an entry that is |
- * |            |                                | seen is complete                               |
+ * | find       | any thread, in malloc          | release of the bucket's head, and of the link  |
+ * |            |                                | to a frame: what is seen is complete           |
  * | allocated, | any thread, in malloc          | relaxed: independent sums; a block is freed    |
  * | freed      |                                | after it was allocated                         |
  * | take_fresh | holder of the collector's lock | acquire of the list's head                     |
@@ -47,15 +50,17 @@ struct cp_stack_depot_now {
 
 struct cp_stack_depot_entry {
 	uint64_t hash;	/* 0: retired */
+	uint32_t frame; /* the innermost one */
 	uint32_t id;	/* the entry's own id */
 	uint32_t next;	/* id of the next entry in its bucket; 0 = last */
 	uint32_t fresh; /* id of the next entry that the collector hasn't seen; 0 = last */
-	uint16_t depth; /* number of program counters that follow */
+	uint16_t depth; /* number of program counters */
 	uint8_t end;	/* enum cp_unwind_end */
 	uint8_t shard;
 	uint8_t exact; /* SHARD if INTERVAL is 1; else CP_STACK_DEPOT_NOT_EXACT */
 	uint8_t pad[3];
-	uint32_t row; /* for the collector: row in its mode's aggregate, plus 1 */
+	uint32_t row;	 /* for the collector: row in its mode's aggregate, plus 1 */
+	uint32_t labels; /* number of the thread's label set; see thread.h */
 	/* The last epoch in which the entry was found valid, and the number of PEAK. */
 	struct cp_stack_depot_now seen;
 	uint64_t interval; /* mean bytes between samples, when its samples were taken */
@@ -63,13 +68,13 @@ struct cp_stack_depot_entry {
 	struct cp_stack_depot_amount allocated, freed; /* FREED is written by the owner */
 	struct cp_stack_depot_amount freed_elsewhere;
 	struct cp_stack_depot_amount peak; /* amount in use at the peak whose number is in SEEN */
-	uint32_t labels;		   /* number of the thread's label set; see thread.h */
-	uint64_t pcs[];
 };
 
 struct cp_stack_depot_key {
 	const uint64_t *pcs;
-	uint64_t hash;	/* hash of the pcs, by any function that always gives the same result */
+	/* Hash of the pcs, by any good function of 64 bits that always gives the same result.
+	 * Stacks with the same hash are the same. */
+	uint64_t hash;
 	unsigned depth; /* >= 1 */
 	uint8_t end;
 	uint8_t shard; /* threads with different shards count separately, so that they don't share
@@ -90,18 +95,20 @@ struct cp_stack_depot_key {
 /* The INTERVAL of an entry for a block on a page of the census (census.h). */
 #define CP_STACK_DEPOT_CENSUS (UINT64_C(1) << 61)
 
-/* Ids fit into this many bits. An id counts units of 32 bytes: upper bits are the chunk number,
- * lower bits the place in the chunk. */
-#define CP_STACK_DEPOT_ID_BITS 24
-#define CP_STACK_DEPOT_UNIT 32u
-#define CP_STACK_DEPOT_UNITS (1u << 15)
-/* 512 MiB: room for a million different stacks of 50 frames. */
-#define CP_STACK_DEPOT_CHUNKS (1u << (CP_STACK_DEPOT_ID_BITS - 15))
+/* The most frames of a stack. */
+#define CP_STACK_DEPOT_DEPTH 4097u
+
+/* Ids fit into 24 bits. They number entries, by chunks of 896 KiB, up to 448 MiB. */
+#define CP_STACK_DEPOT_PER_CHUNK (1u << 13)
+#define CP_STACK_DEPOT_CHUNKS (1u << 9)
 
 /* Data that every sample reads. Two variables, because NOW does not begin as zeros: in one with it
  * the chunks would take 4 KiB of the library's file. */
-extern char *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS] __attribute__((visibility("hidden")));
+extern void *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS] __attribute__((visibility("hidden")));
 extern struct cp_stack_depot_now cp_stack_depot_now __attribute__((visibility("hidden")));
+
+/* Stores E's program counters, leaf first, MOST at most. */
+void cp_stack_depot_pcs(const struct cp_stack_depot_entry *e, uint64_t *pcs, unsigned most);
 
 /* Returns the entry of K in this epoch, and adds it if it is new. Returns NULL if there is no
  * memory or the depot is full. */
@@ -111,10 +118,10 @@ static inline struct cp_stack_depot_entry *cp_stack_depot_at(uint32_t id)
 {
 	/* Relaxed: a thread that has an id got it by an acquire that followed the chunk's
 	 * publication. */
-	char *c = cp_load_relaxed(&cp_stack_depot_chunks[id / CP_STACK_DEPOT_UNITS]);
+	struct cp_stack_depot_entry *c =
+		cp_load_relaxed(&cp_stack_depot_chunks[id / CP_STACK_DEPOT_PER_CHUNK]);
 
-	return (struct cp_stack_depot_entry *)(void *)(c + (size_t)(id % CP_STACK_DEPOT_UNITS) *
-								   CP_STACK_DEPOT_UNIT);
+	return &c[id % CP_STACK_DEPOT_PER_CHUNK];
 }
 
 /* Every epoch begins with an entry or module going away. Numbers only grow. */
