@@ -256,6 +256,7 @@ static void dwarf_aranges_begin(struct ct_dw_aranges *a, const struct ct_dw_file
 
 	*a = (struct ct_dw_aranges){ .file = f, .sets = ct_dw_cursor(b, 0, b.size) };
 	a->set = (struct ct_dw_cursor){ a->sets.p, a->sets.p, false };
+	ct_dwarf_elf_will_read(b.data, b.size);
 }
 
 /* A set has the ranges of one unit. */

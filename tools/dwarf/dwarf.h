@@ -106,6 +106,11 @@ struct ct_dwarf_id {
 };
 
 struct ct_dwarf_id ct_dwarf_elf_id(const char *hex);
+/* As elf_begin, to read. Of a file that isn't in memory, only the pages that are read are fetched:
+ * the kernel would fetch up to megabytes around each. */
+Elf *ct_dwarf_elf_begin(int fd);
+/* Fetches the N BYTES of such a file at once, without waiting. */
+void ct_dwarf_elf_will_read(const void *bytes, size_t n);
 /* Opens an ELF file. Returns its descriptor, or -1 if it isn't one. The caller calls elf_end on
  * *ELF. */
 int ct_dwarf_elf_open(const char *path, Elf **elf);

@@ -3,9 +3,49 @@
 #include "dwarf/dwarf.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/read.h"
+
+static void advise(const void *bytes, size_t n, int advice)
+{
+	size_t within = (uintptr_t)bytes % (size_t)sysconf(_SC_PAGESIZE);
+
+	madvise((char *)(uintptr_t)bytes - within, n + within, advice);
+}
+
+/* Fetches the headers that elf_begin reads. */
+static void fetch_headers(int fd)
+{
+	char bytes[64 * sizeof(Elf64_Shdr)];
+	Elf64_Ehdr h;
+
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	if (pread(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
+	    h.e_ident[EI_CLASS] == ELFCLASS64 &&
+	    pread(fd, bytes, sizeof(bytes), (off_t)h.e_shoff) < 0)
+		return;
+}
+
+Elf *ct_dwarf_elf_begin(int fd)
+{
+	const char *bytes;
+	size_t n = 0;
+	Elf *elf;
+
+	fetch_headers(fd);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	bytes = elf ? elf_rawfile(elf, &n) : NULL;
+	if (bytes)
+		advise(bytes, n, MADV_RANDOM);
+	return elf;
+}
+
+void ct_dwarf_elf_will_read(const void *bytes, size_t n)
+{
+	advise(bytes, n, MADV_WILLNEED);
+}
 
 struct ct_dwarf_id ct_dwarf_elf_id(const char *hex)
 {
@@ -107,7 +147,7 @@ int ct_dwarf_elf_open(const char *path, Elf **elf)
 	int fd = ct_input_open_plain(path);
 
 	elf_version(EV_CURRENT);
-	*elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	*elf = fd < 0 ? NULL : ct_dwarf_elf_begin(fd);
 	if (*elf && elf_kind(*elf) == ELF_K_ELF)
 		return fd;
 	elf_end(*elf);

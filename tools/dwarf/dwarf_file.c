@@ -110,6 +110,8 @@ static int dwarf_section_load(Elf *elf, Elf_Scn *scn, bool old, struct ct_dw_byt
 	*memory = NULL;
 	if (!gelf_getshdr(scn, &h) || h.sh_type == SHT_NOBITS)
 		return -ENOENT;
+	if ((old || h.sh_flags & SHF_COMPRESSED) && (data = elf_rawdata(scn, NULL)))
+		ct_dwarf_elf_will_read(data->d_buf, data->d_size);
 	if (old && elf_compress_gnu(scn, 0, 0) < 0)
 		return -EOPNOTSUPP;
 	if (h.sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0) {
@@ -166,7 +168,7 @@ int ct_dwarf_file_load(struct ct_dw_file *f, int fd, bool split)
 
 	elf_version(EV_CURRENT);
 	*f = (struct ct_dw_file){ .fd = -1, .split = split };
-	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	f->elf = ct_dwarf_elf_begin(fd);
 	ident = f->elf ? elf_getident(f->elf, NULL) : NULL;
 	if (!ident || elf_kind(f->elf) != ELF_K_ELF || ident[EI_DATA] != ELFDATA2LSB ||
 	    elf_getshdrstrndx(f->elf, &names_index)) {

@@ -252,7 +252,7 @@ static int find_image(struct ct_dwarf_module *m, const struct wanted *w, Elf **e
 	if (fd >= 0)
 		close(fd);
 	fd = by_name(w, try_image);
-	*elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	*elf = fd < 0 ? NULL : ct_dwarf_elf_begin(fd);
 	if (fd >= 0 && !*elf) {
 		close(fd);
 		fd = -1;
@@ -291,7 +291,7 @@ bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const cha
 	if (m->debug < 0)
 		m->debug = find_debug(&w);
 	if (!elf && m->debug >= 0) {
-		debug = elf_begin(m->debug, ELF_C_READ_MMAP, NULL);
+		debug = ct_dwarf_elf_begin(m->debug);
 		if (debug)
 			read_segments(m, debug, false);
 		elf_end(debug);

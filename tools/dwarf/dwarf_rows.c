@@ -138,6 +138,7 @@ void ct_dwarf_rows_find(const struct ct_dw_lines *l, struct ct_dw_row *rows, siz
 	struct machine m = { .l = l, .c = l->program, .rows = rows, .left = n, .count = n };
 
 	reset(&m);
+	ct_dwarf_elf_will_read(m.c.p, (size_t)(m.c.end - m.c.p));
 	while (m.left && m.c.p < m.c.end && !m.c.bad) {
 		uint8_t op = *m.c.p++;
 

@@ -71,6 +71,7 @@ static void take_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *h,
 										      : NULL;
 
 	mark_pages(&pages, q, n);
+	ct_dwarf_elf_will_read(data->d_buf, data->d_size);
 	for (size_t i = 0; i < count; i++) {
 		const GElf_Sym *s = symbols + i;
 		GElf_Sym copy;
@@ -210,7 +211,7 @@ void ct_dwarf_symbols_find(int fd, struct ct_dwarf_symbol_query *q, size_t n)
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	elf = n ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	elf = n ? ct_dwarf_elf_begin(fd) : NULL;
 	if (!elf)
 		return;
 	take_tables(elf, SHT_SYMTAB, q, n);

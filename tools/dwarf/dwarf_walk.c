@@ -91,6 +91,7 @@ void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
 	const struct ct_dw_abbrevs *t = ct_dwarf_abbrev_of(u);
 	unsigned depth = 0;
 
+	ct_dwarf_elf_will_read(c.p, (size_t)(c.end - c.p));
 	while (t && c.p < c.end && !c.bad) {
 		uint64_t entry = (uint64_t)(c.p - info.data), code = ct_dw_uleb(&c);
 		const struct ct_dw_abbrev *a;
