@@ -111,4 +111,28 @@ for program in ${ENDS_PROGRAMS:-python3 subshells tree}; do
 			record end-over ms program="$program" by="$variant"
 	done
 done
+
+# Wall-clock time of the first exit after a start of the machine: the files of the profilers are dropped from memory
+# before each run. (Those that another process has mapped stay.)
+files=("$CP_LIBRARY" ./cprof $(ldd ./cprof | awk '/ => / { print $3 }') "$profiler")
+for turn in $(seq $((rounds * 3))); do
+	for variant in bare cpu-names cpu ${profiler:+gperftools}; do
+		prefix_of "$variant"
+		python3 - "${files[@]}" "$work"/cache/cprof/* -- "${prefix[@]}" /usr/bin/python3 -c pass >>"$work/cold.$variant" <<'END'
+import os, subprocess, sys, time
+at = sys.argv.index("--")
+for name in filter(os.path.exists, sys.argv[1:at]):
+    fd = os.open(name, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+began = time.monotonic()
+subprocess.run(sys.argv[at + 1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print((time.monotonic() - began) * 1000)
+END
+		rm -f "$work/out"/*
+	done
+done
+for variant in bare cpu-names cpu ${profiler:+gperftools}; do
+	say_record end-cold ms program=python3 by="$variant" <"$work/cold.$variant"
+done
 finish

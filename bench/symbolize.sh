@@ -77,13 +77,16 @@ for way in "${ways[@]:0:${WAYS:-3}}"; do
 	./bench/address-profile "$work/program" "$work/bare.pb" <"$work/addresses"
 	for _ in $(seq "$runs"); do
 		measure cprof ./cprof symbolize -o "$work/full.pb" "$work/bare.pb"
+		# The modes of a process share one pass.
+		for n in 1 2 3 4; do cp "$work/bare.pb" "$work/mode$n.pb"; done
+		measure cprof-four-modes ./cprof symbolize --in-place "$work"/mode[1-4].pb
 		command -v llvm-symbolizer >/dev/null &&
 			measure llvm-symbolizer llvm-symbolizer --obj="$work/program" --no-demangle --functions=linkage --inlines -a
 		measure addr2line addr2line -e "$work/program" -a -f -i
 	done
 	# libdw's (EU_ADDR2LINE=1): half a minute, and nothing without .debug_aranges.
 	[ "$compiler ${EU_ADDR2LINE:-}" != "g++ 1" ] || measure eu-addr2line eu-addr2line -e "$work/program" -a -f -i
-	for tool in cprof llvm-symbolizer addr2line eu-addr2line; do
+	for tool in cprof cprof-four-modes llvm-symbolizer addr2line eu-addr2line; do
 		[ ! -e "$work/$tool.times" ] || show $tool
 	done
 	./bench/address-profile "$work/full.pb" >"$work/ours"

@@ -231,6 +231,35 @@ grep -q 'spin[^;]*;work;main' "$work/parts.raw" || fail "parts: no spin;work;mai
 grep 'work;work' "$work/parts.raw" && fail "parts: work is there twice"
 grep -q 'recurs[^;]*;recurs' "$work/parts.raw" || fail "parts: recursion was left out: $(head -n 5 "$work/parts.raw")"
 
+# A function inside another one that is on no stack.
+cat >"$work/nested.c" <<'END'
+volatile unsigned sink;
+static inline __attribute__((always_inline)) void step(unsigned n)
+{
+	sink += n;
+}
+unsigned (*outer(void))(unsigned)
+{
+	__attribute__((noinline)) unsigned inner(unsigned n)
+	{
+		while (n--)
+			step(n);
+		return sink;
+	}
+	return inner;
+}
+int main(void)
+{
+	return outer()(200000000) == 1;
+}
+END
+if $CC -O2 -g -o "$work/nested" "$work/nested.c" 2>/dev/null; then
+	sample nested
+	full nested
+	"$pprof_check" --raw "$work/nested.full.pb" >"$work/nested.raw"
+	grep -q 'step;inner[^;]*;main' "$work/nested.raw" || fail "nested: no step;inner;main: $(head -n 5 "$work/nested.raw")"
+fi
+
 # From a server, but only where one is named.
 if command -v python3 >/dev/null && ldconfig -p 2>/dev/null | grep -q 'libdebuginfod\.so\.1'; then
 	mkdir -p "$work/served/buildid/$id"

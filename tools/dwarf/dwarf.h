@@ -66,8 +66,10 @@ struct ct_dw_abbrev {
 	uint64_t code;
 	uint16_t tag;
 	bool children;
-	uint8_t kind;  /* enum ct_dw_kind; CT_DW_OTHER also for entries without addresses */
-	int32_t fixed; /* size in bytes of every such entry, or -1: then the plan has steps */
+	uint8_t kind;	 /* enum ct_dw_kind; CT_DW_OTHER also for entries without addresses */
+	int32_t fixed;	 /* size in bytes of every such entry, or -1: then the plan has steps */
+	int32_t sibling; /* place in the entry of DW_AT_sibling, 4 bytes, if the entry's children
+			    needn't be walked for code; else -1 */
 	uint32_t specs, spec_count;
 	uint32_t steps, step_count;
 };
@@ -189,6 +191,7 @@ enum ct_dw_at {
 	CT_DW_TYPE,
 	CT_DW_ARTIFICIAL,
 	CT_DW_EXTERNAL,
+	CT_DW_SIBLING,
 	/* only for a unit's root entry: */
 	CT_DW_COMP_DIR,
 	CT_DW_STMT_LIST,

@@ -70,6 +70,27 @@ static uint8_t kind_of(const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev 
 						     : CT_DW_OTHER;
 }
 
+/* Functions are in units and namespaces. */
+static int32_t sibling_of(const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a)
+{
+	int32_t at = 0;
+
+	if (!a->children || a->tag == DW_TAG_namespace || a->tag == DW_TAG_module ||
+	    a->tag == DW_TAG_compile_unit || a->tag == DW_TAG_partial_unit)
+		return -1;
+	for (uint32_t i = 0; i < a->spec_count; i++) {
+		const struct ct_dw_spec *s = &t->specs[a->specs + i];
+		int size = ct_dwarf_form_size(s->form, t->version, t->address_size, t->offset_size);
+
+		if (s->at == DW_AT_sibling)
+			return s->form == DW_FORM_ref4 ? at : -1;
+		if (size < 0 || at > INT_MAX / 2)
+			return -1;
+		at += size;
+	}
+	return -1;
+}
+
 static bool read_abbrev(struct ct_dw_abbrevs *t, uint64_t code, struct ct_dw_cursor *c)
 {
 	struct ct_dw_abbrev a = { .code = code,
@@ -83,6 +104,7 @@ static bool read_abbrev(struct ct_dw_abbrevs *t, uint64_t code, struct ct_dw_cur
 		if (!read_spec(t, &a, c, &last))
 			return false;
 	a.kind = kind_of(t, &a);
+	a.sibling = sibling_of(t, &a);
 	a.fixed = !a.step_count				       ? 0
 		  : a.step_count == 1 && t->steps[a.steps] > 0 ? t->steps[a.steps]
 							       : -1;

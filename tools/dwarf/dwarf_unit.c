@@ -60,6 +60,7 @@ static int slot_of(uint16_t at)
 	case DW_AT_type: return CT_DW_TYPE;
 	case DW_AT_artificial: return CT_DW_ARTIFICIAL;
 	case DW_AT_external: return CT_DW_EXTERNAL;
+	case DW_AT_sibling: return CT_DW_SIBLING;
 	case DW_AT_comp_dir: return CT_DW_COMP_DIR;
 	case DW_AT_stmt_list: return CT_DW_STMT_LIST;
 	case DW_AT_dwo_name:

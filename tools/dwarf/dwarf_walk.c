@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the scopes of addresses; see dwarf.h.
  *
- * Every entry is stepped over in turn, with a plan for each abbreviation. That costs less than
- * finding out which subtrees can't hold a function; compilers also disagree on that.
+ * Entries are stepped over in turn, with a plan for each abbreviation. Subtrees of types, and of
+ * functions that have none of the addresses, are left out where the compiler says where they end
+ * (gcc does). Some compilers put functions into other functions or into types: if an address was
+ * not found, all entries are walked.
  */
 #include "dwarf/dwarf.h"
 
@@ -16,7 +18,9 @@ struct walk {
 	size_t count;
 	struct ct_dw_texts *memory;
 	struct ct_dw_scope *top; /* the innermost scope around the current entry */
-	size_t open;		 /* addresses that no function has claimed yet */
+	bool leaves_out;	 /* subtrees may be left out */
+	bool has_left_out;
+	size_t open; /* addresses that no function has claimed yet */
 };
 
 static bool is_within(const struct ct_dw_scope *s, const struct ct_dw_scope *of)
@@ -64,15 +68,19 @@ static void claim_scope(struct walk *w, const struct ct_dw_scope *s, const struc
 	}
 }
 
-static void visit(struct walk *w, const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a,
-		  struct ct_dw_cursor *c, uint64_t entry, unsigned depth)
+/* Visits a function or an inlined call. Returns the offset of the entry after its children, or 0.
+ */
+static uint64_t visit(struct walk *w, const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a,
+		      struct ct_dw_cursor *c, uint64_t entry, unsigned depth)
 {
 	struct ct_dw_scope s = { .outer = w->top, .depth = depth, .entry = entry };
 	struct ct_dw_entry e;
+	struct ct_dw_file *file;
+	uint64_t next;
 
 	ct_dwarf_unit_entry(w->u, t, a, c, &e);
 	if (c->bad)
-		return;
+		return 0;
 	if (a->kind == CT_DW_INLINED) {
 		s.caller = w->top;
 		s.call_file = e.at[CT_DW_CALL_FILE].u;
@@ -80,20 +88,29 @@ static void visit(struct walk *w, const struct ct_dw_abbrevs *t, const struct ct
 		s.call_column = e.at[CT_DW_CALL_COLUMN].u;
 	}
 	claim_scope(w, &s, &e);
+	return ct_dwarf_form_entry(w->u, &e.at[CT_DW_SIBLING], &file, &next) && file == w->u->file
+		       ? next
+		       : 0;
 }
 
-void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
-		   struct ct_dw_scope **scopes, size_t n, struct ct_dw_texts *memory)
+/* Moves C to the entry at offset NEXT, if it is one after C. */
+static bool leave_out(struct walk *w, struct ct_dw_cursor *c, const uint8_t *info, uint64_t next)
 {
-	struct walk w = { u, addresses, scopes, n, memory, NULL, n };
-	struct ct_dw_bytes info = u->file->section[CT_DW_INFO];
-	struct ct_dw_cursor c = ct_dw_cursor(info, u->root, u->end);
-	const struct ct_dw_abbrevs *t = ct_dwarf_abbrev_of(u);
+	if (!w->leaves_out || w->top || next >= w->u->end || next <= (uint64_t)(c->p - info))
+		return false;
+	c->p = info + next;
+	w->has_left_out = true;
+	return true;
+}
+
+static void walk_unit(struct walk *w, const struct ct_dw_abbrevs *t)
+{
+	struct ct_dw_bytes info = w->u->file->section[CT_DW_INFO];
+	struct ct_dw_cursor c = ct_dw_cursor(info, w->u->root, w->u->end);
 	unsigned depth = 0;
 
-	ct_dwarf_elf_will_read(c.p, (size_t)(c.end - c.p));
-	while (t && c.p < c.end && !c.bad) {
-		uint64_t entry = (uint64_t)(c.p - info.data), code = ct_dw_uleb(&c);
+	while (c.p < c.end && !c.bad) {
+		uint64_t entry = (uint64_t)(c.p - info.data), code = ct_dw_uleb(&c), next = 0;
 		const struct ct_dw_abbrev *a;
 
 		if (!code) {
@@ -104,17 +121,42 @@ void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
 		a = ct_dwarf_abbrev_find(t, code);
 		if (!a)
 			break;
-		while (w.top && w.top->depth >= depth)
-			w.top = w.top->outer;
+		while (w->top && w->top->depth >= depth)
+			w->top = w->top->outer;
 		/* Only entries inside a function that claimed an address narrow its scope. */
-		if (!w.top && !w.open)
+		if (!w->top && !w->open)
 			break;
-		if (a->kind == CT_DW_FUNCTION || (a->kind == CT_DW_INLINED && w.top))
-			visit(&w, t, a, &c, entry, depth);
-		else
+		if (a->kind == CT_DW_FUNCTION || (a->kind == CT_DW_INLINED && w->top)) {
+			next = visit(w, t, a, &c, entry, depth);
+		} else {
+			struct ct_dw_cursor at = c;
+
 			ct_dwarf_abbrev_step(t, a, &c);
-		depth += a->children;
+			if (a->sibling >= 0) {
+				ct_dw_skip(&at, (uint64_t)a->sibling);
+				next = w->u->offset + ct_dw_uint(&at, 4);
+			}
+		}
+		if (!leave_out(w, &c, info.data, next))
+			depth += a->children;
 	}
+	w->top = NULL;
+}
+
+void ct_dwarf_walk(const struct ct_dw_unit *u, const uint64_t *addresses,
+		   struct ct_dw_scope **scopes, size_t n, struct ct_dw_texts *memory)
+{
+	const struct ct_dw_abbrevs *t = ct_dwarf_abbrev_of(u);
+	struct walk w = { u, addresses, scopes, n, memory, NULL, true, false, n };
+
+	if (!t)
+		return;
+	ct_dwarf_elf_will_read(u->file->section[CT_DW_INFO].data + u->root,
+			       (size_t)(u->end - u->root));
+	walk_unit(&w, t);
+	w.leaves_out = false;
+	if (w.open && w.has_left_out)
+		walk_unit(&w, t);
 }
 
 bool ct_dwarf_walk_entry(const struct ct_dw_unit *u, uint64_t offset, struct ct_dw_entry *e,
