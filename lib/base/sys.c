@@ -105,6 +105,13 @@ void *cp_sys_map(size_t size)
 	return FAILED(r) ? cp_reserve_take(size) : (void *)r;
 }
 
+void *cp_sys_map_shared(size_t size)
+{
+	long r = map_kept(size, ACCESS, MAP_SHARED | MAP_ANONYMOUS, -1);
+
+	return FAILED(r) ? NULL : (void *)r;
+}
+
 void *cp_sys_map_none(size_t size)
 {
 	long r = map_kept(size, PROT_NONE, PAGES, -1);

@@ -55,7 +55,9 @@ static inline int cp_sys_getppid(void)
  * neither. The pages lie far from the program's (see sys.c). Everything that the profiler maps
  * comes from here. */
 void *cp_sys_map(size_t size);
-/* The same without access rights, never from the reserve. */
+/* Returns such pages, never from the reserve, that children will share with this process. */
+void *cp_sys_map_shared(size_t size);
+/* Returns pages without access rights, never from the reserve. */
 void *cp_sys_map_none(size_t size);
 /* Does ADDRESS lie where cp_sys_map places its pages? */
 bool cp_sys_is_own_part(uintptr_t address);

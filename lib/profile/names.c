@@ -201,23 +201,37 @@ static void set_functions(struct cp_names *n, struct cp_aggregate *a, uint32_t m
 	}
 }
 
-/* Looks up QUERIES. Code that no ELF file holds was made at run time, and may have been
+/* Looks up the COUNT queries. Code that no ELF file holds was made at run time, and may have been
  * announced. */
 static int look_up(struct cp_names *n, const struct cp_mapping *m,
-		   const struct cp_symbol_module *module, struct cp_vec *queries)
+		   const struct cp_symbol_module *module, struct cp_symbol_query *q, size_t count)
 {
 	bool jit = is_anonymous(m);
 	int err = 0;
 
 	if (m->kernel)
-		return cp_kallsyms_find(queries->items, queries->count, &n->arena);
+		return cp_kallsyms_find(q, count, &n->arena);
 	if (!jit)
-		err = cp_symbols_find(module, queries->items, queries->count, &n->arena);
+		err = cp_symbols_find(module, q, count, &n->arena);
 	if (err == -ENOENT)
 		jit = !strncmp(m->path, "/memfd:", 7);
 	if (jit)
-		err = cp_perfmap_find(is_anonymous(m) ? 0 : m->start - m->offset, queries->items,
-				      queries->count, &n->arena);
+		err = cp_perfmap_find(is_anonymous(m) ? 0 : m->start - m->offset, q, count,
+				      &n->arena);
+	return err;
+}
+
+/* Looks up those of QUERIES that aren't known yet. The kernel may hide its names from one process
+ * and not from another. */
+static int look_up_new(struct cp_names *n, const struct cp_mapping *m,
+		       const struct cp_symbol_module *module, const struct cp_vec *queries)
+{
+	uint64_t known = cp_namecache_module(m);
+	size_t left = cp_namecache_answer(known, queries->items, queries->count, &n->arena);
+	int err = left ? look_up(n, m, module, queries->items, left) : 0;
+
+	if (!err)
+		cp_namecache_keep(known, queries->items, left, m->kernel);
 	return err;
 }
 
@@ -270,7 +284,7 @@ static int name_mapping(struct cp_names *n, struct cp_aggregate *a, uint32_t map
 			err = -ENOMEM;
 	}
 	if (queries.count) {
-		take_result(n, m, mapping, look_up(n, m, &module, &queries));
+		take_result(n, m, mapping, look_up_new(n, m, &module, &queries));
 		/* A look-up without memory may not have sorted the queries. */
 		cp_sort(queries.items, queries.count, queries.size);
 		set_functions(n, a, mapping, &queries);

@@ -29,6 +29,8 @@ static void before_fork(void)
 		return;
 	cp_fork_mark_expect(true);
 	cp_mode_ops_fork_begin();
+	if (cp_profiled_active() && cp_session.config.symbolize != CP_SYMBOLIZE_NONE)
+		cp_namecache_begin();
 	cp_self.gate_closed = needs_gate();
 	if (cp_self.gate_closed)
 		cp_gate_close();

@@ -11,6 +11,7 @@ LIB_SOURCES += \
 	%D%/loader_maps.c \
 	%D%/maps_lines.c \
 	%D%/modules.c \
+	%D%/namecache.c \
 	%D%/perfmap.c \
 	%D%/plt.c \
 	%D%/symbols.c \

@@ -411,6 +411,27 @@ bool cp_modules_is_kernel(uint64_t pc);
 void cp_modules_identify(struct cp_mapping *mapping);
 void cp_modules_release(struct cp_modules *m);
 
+/* namecache.c
+ *
+ * A store of names that were found: half a megabyte of memory that forked processes share. So the
+ * symbols of a place are looked up once for all modes of a process, and once for all processes of
+ * a tree of forks. When the store is full, no more names are kept.
+ *
+ * Called at a dump, like symbols.c, except cp_namecache_begin. Names of code that a JIT compiled
+ * aren't kept, because a JIT uses memory again.
+ */
+
+/* Make the store if there is none. Call before a fork, so that the child shares it. */
+void cp_namecache_begin(void);
+/* Returns the number under which names of the module are kept; 0: they aren't. */
+uint64_t cp_namecache_module(const struct cp_mapping *m);
+/* Answer those of the N queries that the store knows, with names in NAMES. Returns how many are
+ * left; these are the first ones of Q then. */
+size_t cp_namecache_answer(uint64_t module, struct cp_symbol_query *q, size_t n,
+			   struct cp_arena *names);
+/* Keep the answers of the N queries; if NAMED, only answers that have a name. */
+void cp_namecache_keep(uint64_t module, const struct cp_symbol_query *q, size_t n, bool named);
+
 /* perfmap.c
  *
  * Names of code that a JIT compiled, from /tmp/perf-PID.map: lines "START SIZE name", as node

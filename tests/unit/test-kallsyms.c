@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of kernel code. */
+/* Names of kernel code; the store of names that processes share. */
 #define OWN_MAIN
 #include "harness.h"
 
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbols/symbols.h"
@@ -128,6 +129,55 @@ TEST(test_a_long_file_is_read_in_pieces)
 	sprintf(last, "f%d", LINES - 1);
 	CHECK_STR(q[1].name, last);
 	free(text);
+}
+
+TEST(test_what_a_child_found_its_parent_knows)
+{
+	struct cp_mapping m = { .path = "/lib/one.so", .inode = 7, .build_id_size = 1 };
+	uint64_t one = cp_namecache_module(&m);
+	struct cp_symbol_query found[] = { { .offset = 8, .name = "eight", .start = 6 },
+					   { .offset = 16, .start = 14, .address = 1014 } };
+	struct cp_symbol_query q[] = { { .offset = 1 }, { .offset = 16 }, { .offset = 8 } };
+	pid_t child;
+
+	cp_namecache_begin();
+	child = fork();
+	if (!child) {
+		cp_namecache_keep(one, found, 2, false);
+		_exit(0);
+	}
+	CHECK(waitpid(child, NULL, 0) == child);
+	CHECK_EQ(cp_namecache_answer(one, q, 3, &names), 1);
+	CHECK_EQ(q[0].offset, 1);
+	for (int i = 1; i < 3; i++)
+		if (q[i].offset == 8) {
+			CHECK_STR(q[i].name, "eight");
+			CHECK_EQ(q[i].start, 6);
+		} else {
+			CHECK(!q[i].name);
+			CHECK_EQ(q[i].start, 14);
+			CHECK_EQ(q[i].address, 1014);
+		}
+	m.inode = 8;
+	CHECK(cp_namecache_module(&m) != one);
+	m.anonymous = true;
+	CHECK_EQ(cp_namecache_module(&m), 0);
+}
+
+TEST(test_a_full_store_of_names_stays_right)
+{
+	struct cp_symbol_query q = { .name = "a name of some length, so that the store is full" };
+	uint64_t known = 0;
+
+	for (q.offset = 0; q.offset < 20000; q.offset++)
+		cp_namecache_keep(3, &q, 1, false);
+	for (uint64_t i = 0; i < 20000; i++) {
+		struct cp_symbol_query again = { .offset = i };
+
+		known += !cp_namecache_answer(3, &again, 1, &names);
+		CHECK(!again.name || !strcmp(again.name, q.name));
+	}
+	CHECK(known > 1000 && known < 20000);
 }
 
 int main(void)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a child that forks and ends at once pays for the profiler. It read the list of mappings without a sample to name;
 # the descriptor for that widened a table that the child shares with the collector, and the kernel made the child wait
-# 10 ms; tables of the lock mode were cleared page by page. Calls and page faults are counted here, not time.
+# 10 ms; tables of the lock mode were cleared page by page; each child read the symbols of the same files again. Calls
+# and page faults are counted here, not time.
 . "$srcdir/tests/lib/e2e.sh"
 need strace
 strace -f -o /dev/null true 2>/dev/null || skip "strace may not trace here"
@@ -63,4 +64,7 @@ bare wide strace -f -o "$work/wide.trace" -E HEAPPROFILE="$work/wide.pb" -E LD_P
 check_status wide 0
 calls_of_child wide | grep -o 'F_DUPFD_CLOEXEC\|CLONE_FILES\|/maps"' | head -n 2 | tr '\n' ' ' >"$work/order"
 [ "$(<"$work/order")" = "F_DUPFD_CLOEXEC CLONE_FILES " ] || fail "the table is widened late: $(<"$work/order")"
+# Each of the 20 children has a sample in the same places. All are named once, by the first child; a tick may add a place.
+named=$(grep -c 'openat(.*"'"$work/host"'"' "$work/wide.trace")
+[ "$named" -ge 1 ] && [ "$named" -le 10 ] || fail "the host's symbols are read $named times"
 finish
