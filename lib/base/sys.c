@@ -97,10 +97,13 @@ static long map_kept(size_t size, int access, int flags, int fd)
 #define FAILED(r) ((r) < 0 && (r) > -4096)
 #define ACCESS (PROT_READ | PROT_WRITE)
 #define PAGES (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+#define KEPT ((size_t)1 << 20) /* from this size on, pages are given back also at the end */
+/* All of a mapping up to this size is used; to have it at once costs less than page faults. */
+#define AT_ONCE ((size_t)2 * CP_PAGES_SIZE)
 
 void *cp_sys_map(size_t size)
 {
-	long r = map_kept(size, ACCESS, PAGES, -1);
+	long r = map_kept(size, ACCESS, PAGES | (size <= AT_ONCE ? MAP_POPULATE : 0), -1);
 
 	return FAILED(r) ? cp_reserve_take(size) : (void *)r;
 }
@@ -124,11 +127,19 @@ long cp_sys_map_fd(int fd, size_t size)
 	return map_kept(size, ACCESS, MAP_SHARED, fd);
 }
 
+/* The process ends: its pages are given back all at once. */
+static bool keeps CP_START_DATA;
+
+void cp_sys_keep_pages(void)
+{
+	cp_store_relaxed(&keeps, true);
+}
+
 void cp_sys_unmap(void *p, size_t size)
 {
 	uintptr_t at = (uintptr_t)p, end = at + size, to;
 
-	if (!p || cp_reserve_give(p, size))
+	if (!p || cp_reserve_give(p, size) || (size < KEPT && cp_load_relaxed(&keeps)))
 		return;
 	for (; at < end; at = to) {
 		to = (at | (CP_UNMAP_PIECE - 1)) + 1;

@@ -68,6 +68,9 @@ long cp_sys_map_fd(int fd, size_t size);
  * threads' mmap waits. So one call unmaps at most one huge page, and splits none. */
 #define CP_UNMAP_PIECE ((size_t)2 << 20)
 
+/* From here on cp_sys_unmap leaves all but large mappings to the end of the process, which is near.
+ */
+void cp_sys_keep_pages(void);
 /* Unmaps SIZE bytes at P, which cp_sys_map or cp_sys_map_fd returned; NULL is nothing. */
 void cp_sys_unmap(void *p, size_t size);
 

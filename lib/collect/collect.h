@@ -341,8 +341,9 @@ int cp_task_sleep_begin(void);
 int cp_task_sleep_watch(int fd);
 /* Stop watching descriptors: in the task, before it ends or waits for the futex again. */
 void cp_task_sleep_end(void);
+#define CP_TASK_SLEEP_FDS 2
 /* Sleep until TIMEOUT is over (NULL: no end), WORD differs from SEEN, or one of COUNT FDS is ready;
- * the revents are set then. */
+ * the revents, which the caller has cleared, are set then. COUNT: CP_TASK_SLEEP_FDS at most. */
 void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
 		   struct pollfd *fds, unsigned count);
 /* End the task's sleep, after WORD was changed. Any context. */

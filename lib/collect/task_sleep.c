@@ -7,8 +7,14 @@
 
 #define WAKE_SIGNAL 33
 
+#define LOOK_AGAIN 64u
+#define LONG_NS 150000000
+
 static int process;	/* process of the task, which the signal is sent to */
 static uint32_t asleep; /* the task's id while it waits for the signal, or is about to; else 0 */
+static bool quiet;	/* the last sleep lasted until its timeout */
+static unsigned short_sleeps;
+static int watched[CP_TASK_SLEEP_FDS]; /* descriptors of the last sleep */
 
 /* Send the signal to task TID. -EAGAIN: the user's limit of pending signals is reached. */
 static long send_signal(uint32_t tid)
@@ -50,6 +56,7 @@ int cp_task_sleep_begin(void)
 	long err;
 
 	process = cp_sys_getpid();
+	quiet = false;
 	/* If signals can't be sent, the task must sleep on a futex. */
 	err = send_signal((uint32_t)cp_sys_gettid());
 	if (err)
@@ -74,21 +81,40 @@ void cp_task_sleep_end(void)
 	cp_store_seqcst(&asleep, 0);
 }
 
-void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
-		   struct pollfd *fds, unsigned count)
+/* Watch FDS again if they aren't those of the last sleep, or if a signal ended that sleep: then one
+ * may be ready that sends no further signal. Before a long sleep in any case, and among short ones
+ * from time to time, because the kernel refuses an owner whose user ids have changed since. */
+static bool look_first(const struct timespec *timeout, struct pollfd *fds, unsigned count)
 {
-	/* Set the owner at each sleep: the kernel refuses an owner whose user ids have changed
-	 * since. */
+	bool same = quiet && ++short_sleeps % LOOK_AGAIN && timeout && !timeout->tv_sec &&
+		    timeout->tv_nsec < LONG_NS;
+
+	for (unsigned i = 0; i < count; i++) {
+		same &= watched[i] == fds[i].fd;
+		watched[i] = fds[i].fd;
+	}
+	if (same)
+		return false;
 	for (unsigned i = 0; i < count; i++)
 		if (fds[i].fd >= 0)
 			cp_task_sleep_watch(fds[i].fd);
+	return true;
+}
+
+void cp_task_sleep(uint32_t *word, uint32_t seen, const struct timespec *timeout,
+		   struct pollfd *fds, unsigned count)
+{
+	bool look = look_first(timeout, fds, count);
+
 	/* Stored before WORD is read: a waker changes WORD before it reads this. So either the
 	 * waker sees that it must send a signal, or WORD's change is seen here. A descriptor
 	 * that becomes ready after any_ready has sent a signal before the wait. */
 	cp_store_seqcst(&asleep, (uint32_t)cp_sys_gettid());
-	if (cp_load_seqcst(word) == seen && !any_ready(fds, count))
-		take_signal(timeout);
+	quiet = cp_load_seqcst(word) == seen && !(look && any_ready(fds, count)) &&
+		!take_signal(timeout);
 	cp_store_seqcst(&asleep, 0);
+	if (quiet)
+		return;
 	take_signals();
 	any_ready(fds, count);
 }

@@ -435,7 +435,8 @@ struct cp_mode_ops {
 	 * process from now on. R has been begun anew, because the parent's samples don't belong to
 	 * the child. */
 	void (*fork_child)(struct cp_run *r, struct cp_thread *keep);
-	/* Called around exec in this process. */
+	/* Ends what the kernel would go on counting for this thread: before the last write of the
+	 * process and the write before an exec. EXEC_FAILED: it begins again. */
 	void (*exec_begin)(void);
 	void (*exec_failed)(void);
 };

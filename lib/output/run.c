@@ -6,9 +6,10 @@
 
 #include "base/sys.h"
 
-#define TOGETHER_NS UINT64_C(1000000)
+#define TOGETHER_NS UINT64_C(60000000000)
 
-/* Runs that begin together share one pair: measuring it takes some twenty system calls. */
+/* Runs that begin in the same minute share one pair, also those of a forked child and its parent:
+ * measuring it takes some twenty system calls. */
 static struct cp_tick_rate_pair pair_at(uint64_t ns)
 {
 	static struct cp_tick_rate_pair newest;

@@ -190,6 +190,9 @@ void cp_process_end(const char *when)
 	if (!cp_profiled_is_ours())
 		return;
 	cp_session_leave();
+	/* Each page fault of the write would be an event. */
+	cp_mode_ops_exec_begin();
+	cp_sys_keep_pages();
 	cp_process_write_last(when);
 	cp_session_dump_asked();
 }
@@ -243,8 +246,8 @@ void cp_process_exec_begin(void)
 	if (cp_profiled_is_ours()) {
 		cp_session_leave();
 		cp_control_wait_for_answer();
-		cp_session_write("before exec", true);
 		cp_mode_ops_exec_begin();
+		cp_session_write("before exec", true);
 	}
 	/* Also in the child of a vfork, and after a stop. */
 	cp_signals_exec_begin();

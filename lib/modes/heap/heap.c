@@ -310,6 +310,7 @@ void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 	if (time_step)
 		next_time = cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step;
 	begin_counting();
+	cp_stack_depot_fork_child();
 	cp_memory_watch_fork_child();
 	if (!keep) {
 		cp_heap_census_stop();

@@ -404,6 +404,14 @@ void cp_stack_depot_take_fresh(void)
 	}
 }
 
+void cp_stack_depot_fork_child(void)
+{
+	cp_store_relaxed(&fresh, 0);
+	cp_store_relaxed(&fresh_count, 0);
+	all = 0;
+	memset(buckets, 0, sizeof(buckets));
+}
+
 bool cp_stack_depot_has_fresh(void)
 {
 	return cp_load_relaxed(&fresh) != 0;

@@ -200,6 +200,8 @@ extern void (*cp_stack_depot_wake)(void);
  * collector's lock held. */
 void cp_stack_depot_take_fresh(void);
 bool cp_stack_depot_has_fresh(void);
+/* Forget all entries, in a fork child: they are in older epochs, and each would cost a page. */
+void cp_stack_depot_fork_child(void);
 /* Call VISIT for entries of any epoch that take_fresh added after SINCE, newest first; 0: all
  * entries. Returns the id of the newest entry, to be passed as SINCE next time. */
 uint32_t cp_stack_depot_each(uint32_t since,
