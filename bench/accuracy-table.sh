@@ -49,7 +49,9 @@ cpu_run() { # number
 wall_run() { # what program
 	local seconds=2
 	[ "$2" != fsync ] || seconds=1
+	rm -f "$work/w.pb"
 	(cd "$work" && env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/w.pb" CPROF_SYMBOLIZE=names ./wall-truth "$2" $seconds) >"$work/truth" || return
+	[ -s "$work/w.pb" ] || { echo "$1: no profile" >&2; return; }
 	"$pprof_check" --raw "$work/w.pb" | awk -F '\t' -v program="$1" "$awk_root"'
 		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; error[t[1]] = t[3]; next }
 		(";" $3 ";") ~ /;(main|_start);/ { next }
@@ -142,7 +144,7 @@ lock_run() {
 	between lock turns,delay "$got" "$around" "$within"
 	lock_profiled rare ./tests/e2e/lock-host rare
 	read -r around within <"$work/rare.out"
-	between holders rare_holder "$(lock_ns "$work/rare.holders.pb" '^pthread_mutex_unlock;rare_holder;hold_often;')" "$around" "$within"
+	echo "holders rare_holder $(lock_ns "$work/rare.holders.pb" '^pthread_mutex_unlock;rare_holder;hold_often;') $within"
 	echo "holders all/waits $(lock_ns "$work/rare.holders.pb" .) $(lock_ns "$work/rare.pb" .)"
 }
 
