@@ -42,17 +42,18 @@ cpu_run() { # number
 	for ms in 0.2 1 3; do
 		hard_run "$1" timer 99 threads 0.5 $ms | sed -n "s/^work/threads,$ms &/p"
 	done
-	hard_run "$1" timer 99 bursts 1 | sed -n 's/^work/bursts &/p'
+	hard_run "$1" timer 99 bursts 0.5 | sed -n 's/^work/bursts &/p'
 }
 
-# ---- the wall clock: bench/wall-truth.c; a thread is looked at a hundred times a second ----
+# ---- the wall clock: bench/wall-truth.c. All threads are looked at together, a hundred times a second; they may all wait
+# then, or none ----
 wall_run() { # what program
 	local seconds=2
 	[ "$2" != fsync ] || seconds=1
 	rm -f "$work/w.pb"
 	(cd "$work" && env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/w.pb" CPROF_SYMBOLIZE=names ./wall-truth "$2" $seconds) >"$work/truth" || return
 	[ -s "$work/w.pb" ] || { echo "$1: no profile" >&2; return; }
-	"$pprof_check" --raw "$work/w.pb" | awk -F '\t' -v program="$1" "$awk_root"'
+	"$pprof_check" --raw "$work/w.pb" | awk -F '\t' -v program="$1" -v looks=$((seconds * 100)) "$awk_root"'
 		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; error[t[1]] = t[3]; next }
 		(";" $3 ";") ~ /;(main|_start);/ { next }
 		{ split($1, v, ",")
@@ -61,7 +62,7 @@ wall_run() { # what program
 		END {
 			for (what in truth) all += what ~ /^(running|runnable|waiting)$/ ? truth[what] : 0
 			for (what in truth) print program, what, got[what] + 0, truth[what], error[what],
-				(what ~ /_/ ? truth[what] * root((all > truth[what] ? all / truth[what] - 1 : 0) / (all / 1e7)) : 0)
+				(what ~ /_/ ? truth[what] * root((all > truth[what] ? all / truth[what] - 1 : 0) / looks) : 0)
 		}' "$work/truth" -
 }
 

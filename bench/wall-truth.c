@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* The time before a thread's first reading and after its last one. */
-#define UNREAD_NS 30000
+#define UNREAD_NS 100000
 
 static uint64_t end, first, second, running, runnable, lived, threads;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

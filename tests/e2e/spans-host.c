@@ -32,11 +32,16 @@ static void wait_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-static void allocate(size_t size)
+static void take(size_t size)
 {
 	void *volatile p = malloc(size);
 
 	free(p);
+}
+
+static void allocate(size_t size)
+{
+	take(size);
 	__atomic_fetch_add(&bytes, size, __ATOMIC_RELAXED);
 }
 
@@ -108,8 +113,11 @@ static int serve_short(void)
 			cprof_span_end(&span);
 		}
 		began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		for (int i = turn; i < turn + 100; i++)
+		for (int i = turn; i < turn + 100; i++) {
 			work(i);
+			if (i % 10 == 0)
+				take((unsigned)i % 13 * 100);
+		}
 		ran += clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	}
 	cprof_get_span_stats("short", &s);
