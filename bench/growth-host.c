@@ -5,6 +5,10 @@
  * CPU time a second of the whole process while all wait; resident KiB; us a thread to end them
  *     growth-host blocks N     allocates N blocks of 16 to 240 bytes and replaces some, at random
  * places. Prints ns a free and malloc; resident KiB; KiB of the blocks
+ *     growth-host stacks N     a malloc and its free on each of N different stacks. Prints ns a
+ * pair; resident KiB; ms from the begin of main to its end growth-host crowd N      makes 900
+ * threads a second that end at once, for N seconds. Prints resident KiB after half of them; at the
+ * end
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -126,6 +130,85 @@ static int blocks(unsigned n)
 	_exit(0);
 }
 
+typedef void turn(unsigned bits, unsigned left);
+static turn turn_left, turn_right;
+static turn *const turns[] = { turn_left, turn_right };
+static volatile unsigned turned;
+
+static __attribute__((noinline)) void turn_on(unsigned bits, unsigned left)
+{
+	if (left)
+		turns[bits & 1](bits >> 1, left - 1);
+	else
+		free(malloc(64));
+	turned++;
+}
+
+static __attribute__((noinline)) void turn_left(unsigned bits, unsigned left)
+{
+	turn_on(bits, left);
+	turned += 2;
+}
+
+static __attribute__((noinline)) void turn_right(unsigned bits, unsigned left)
+{
+	turn_on(bits, left);
+	turned += 3;
+}
+
+/* The odd factor makes neighbours have little in common. */
+static int stacks(unsigned n)
+{
+	double began = now(CLOCK_MONOTONIC), took;
+
+	for (unsigned i = 0; i < n; i++)
+		turn_on((unsigned)(i * UINT64_C(2654435761) % n), 20);
+	took = now(CLOCK_MONOTONIC) - began;
+	printf("%.1f %lu %.1f\n", took * 1e9 / n, resident(), took * 1e3);
+	return 0;
+}
+
+static void *end_at_once(void *arg)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&mutex);
+	for (unsigned i = 0; i < 20000; i++)
+		turned++;
+	pthread_mutex_unlock(&mutex);
+	if (write(*(int *)arg, arg, 1) < 0)
+		return NULL;
+	return arg;
+}
+
+static int crowd(unsigned seconds)
+{
+	enum { RATE = 900, AT_ONCE = 8 };
+	double began = now(CLOCK_MONOTONIC);
+	unsigned long half = 0;
+	pthread_t some[AT_ONCE];
+	char bytes[AT_ONCE];
+	int ends[2];
+
+	if (pipe(ends))
+		return 1;
+	for (unsigned made = 0; made < seconds * RATE; made += AT_ONCE) {
+		while (now(CLOCK_MONOTONIC) - began < (double)made / RATE)
+			usleep(500);
+		for (unsigned i = 0; i < AT_ONCE; i++)
+			if (pthread_create(&some[i], NULL, end_at_once, &ends[1]))
+				return 1;
+		for (unsigned i = 0; i < AT_ONCE; i++)
+			pthread_join(some[i], NULL);
+		if (read(ends[0], bytes, AT_ONCE) < 0)
+			return 1;
+		if (!half && made >= seconds * RATE / 2)
+			half = resident();
+	}
+	printf("%lu %lu\n", half, resident());
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned n = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
@@ -134,6 +217,10 @@ int main(int argc, char **argv)
 		return threads(n);
 	if (n && !strcmp(argv[1], "blocks"))
 		return blocks(n);
-	fprintf(stderr, "usage: growth-host threads|blocks N\n");
+	if (n && !strcmp(argv[1], "stacks"))
+		return stacks(n);
+	if (n && !strcmp(argv[1], "crowd"))
+		return crowd(n);
+	fprintf(stderr, "usage: growth-host threads|blocks|stacks|crowd N\n");
 	return 2;
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How the costs grow: with threads (1 to 10,000), depth of the stack (10 to 4,000), live blocks (10^4 to 10^7).
-# ROUNDS: of each, in which all take turns (3). GROWTH: some of "threads depth blocks" only. GROWTH_BLOCKS, GROWTH_THREADS:
-# other sizes.
+# How the costs grow: with threads (1 to 10,000), depth of the stack (10 to 4,000), live blocks (10^4 to 10^7), different
+# stacks (10^5, 10^6), threads that come and go. ROUNDS: of each, in which all take turns (3). GROWTH: some of "threads depth
+# blocks stacks crowd" only. GROWTH_BLOCKS, GROWTH_THREADS, GROWTH_STACKS, GROWTH_SECONDS: other sizes.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${ROUNDS:-3}
@@ -22,6 +22,8 @@ with() { # configuration command...: stdout of the command
 	wall) env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/w.pb" "$@" ;;
 	all) env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/g.pb" WALLPROFILE="$work/w.pb" HEAPPROFILE="$work/h.pb" \
 		LOCKPROFILE="$work/l.pb" "$@" ;;
+	six) env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/g.pb" WALLPROFILE="$work/w.pb" HEAPPROFILE="$work/h.pb" \
+		LOCKPROFILE="$work/l.pb" IOPROFILE="$work/i.pb" EVENTPROFILE="$work/e.pb" "$@" ;;
 	512K) env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/h.pb" "$@" ;;
 	exact) env LD_PRELOAD="$CP_LIBRARY" HEAPPROFILE="$work/h.pb" CPROF_HEAP_INTERVAL=1 "$@" ;;
 	gperftools) env LD_PRELOAD="$gperftools" CPUPROFILE="$work/g.prof" "$@" ;;
@@ -38,7 +40,9 @@ take_turns() { # name size configuration...; into $work/NAME.CONFIGURATION
 	rm -f "$work/$turn_name".*
 	for round in $(seq "$rounds"); do
 		for c; do
+			turn_began=${EPOCHREALTIME/./}
 			with "$c" "$work/growth-host" "$turn_name" "$turn_size" >"$work/turn"
+			echo $(((${EPOCHREALTIME/./} - turn_began) / 1000)) >>"$work/$turn_name.$c.ms"
 			[ -s "$work/turn" ] || echo "$turn_name $turn_size $c: failed" # and the round has a blank line
 			head -n 1 "$work/turn" | grep . >>"$work/$turn_name.$c" || echo >>"$work/$turn_name.$c"
 		done
@@ -115,7 +119,31 @@ measure_blocks() {
 	done
 }
 
-for part in ${GROWTH:-threads depth blocks}; do
+measure_stacks() {
+	echo "Different stacks"
+	for n in ${GROWTH_STACKS:-100000 1000000}; do
+		set -- bare exact
+		! has heaptrack || set -- "$@" heaptrack
+		take_turns stacks "$n" "$@"
+		for c; do
+			column "$work/stacks.$c" 1 | say_record stacks-pair ns stacks="$n" by="$c"
+			[ "$c" = bare ] || over stacks "$c" 6 '($5 - $2) / 1024' | say_record stacks-memory +MB stacks="$n" by="$c"
+		done
+		# Before and after main; of heaptrack it is a script's.
+		paste "$work/stacks.exact" "$work/stacks.exact.ms" | awk 'NF == 4 { print $4 - $3 }' |
+			say_record stacks-end ms stacks="$n" by=exact
+	done
+}
+
+measure_crowd() {
+	echo "900 new threads a second"
+	take_turns crowd "${GROWTH_SECONDS:-12}" bare six
+	for c in bare six; do
+		awk 'NF == 2 { print $2 - $1 }' "$work/crowd.$c" | say_record crowd-growth KiB by="$c"
+	done
+}
+
+for part in ${GROWTH:-threads depth blocks stacks crowd}; do
 	measure_$part
 done
 finish

@@ -19,6 +19,8 @@ one() { # configuration allocator threads depth
 	bare) LD_PRELOAD=$2 $pair "$3" "$4" 0.15 ;;
 	off) LD_PRELOAD="$library $2" $pair "$3" "$4" 0.15 ;;
 	512K) LD_PRELOAD="$library $2" HEAPPROFILE="$work/p.pb" $pair "$3" "$4" 0.15 ;;
+	# The allocator's functions come first: of jemalloc, all calls are seen by its hooks.
+	512K-behind) LD_PRELOAD="$2 $library" HEAPPROFILE="$work/p.pb" $pair "$3" "$4" 0.15 ;;
 	exact) LD_PRELOAD="$library $2" HEAPPROFILE="$work/p.pb" CPROF_HEAP_INTERVAL=1 $pair "$3" "$4" 0.15 ;;
 	# Without its dumps, which its defaults ask for every gigabyte.
 	gperftools) LD_PRELOAD=libtcmalloc.so.4 HEAPPROFILE="$work/g" HEAP_PROFILE_ALLOCATION_INTERVAL=0 \
@@ -62,7 +64,7 @@ for depth in 1 10 20 40; do
 done
 rounds=3
 installed libjemalloc.so.2 && ! LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=prof:true sh -c : 2>&1 | grep -q . &&
-	row "jemalloc's own profiler" libjemalloc.so.2 1 1 bare 512K exact jemalloc-512K jemalloc-exact
+	row "jemalloc's own profiler" libjemalloc.so.2 1 1 bare 512K 512K-behind exact jemalloc-512K jemalloc-exact
 installed libtcmalloc.so.4 && row "gperftools' heap profiler" "" 1 20 bare gperftools
 command -v heaptrack >/dev/null && row "heaptrack" "" 1 20 bare heaptrack
 exit 0
