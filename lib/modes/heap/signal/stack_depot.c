@@ -11,14 +11,17 @@
 #define FOUND (UINT64_C(1) << 63)
 #define ENTRY_BYTES sizeof(struct cp_stack_depot_entry)
 
-/* A frame's callees are a binary tree, by the bits of their hashes. */
-struct frame {
-	uint64_t pc;
-	uint32_t caller;
-	uint32_t callee;   /* root of the tree of callees */
-	uint32_t other[2]; /* more callees of the same caller */
+/* Frames of a stack that are next to each other. Groups begin at the outermost frame. */
+#define GROUP 6u
+struct group {
+	uint64_t pcs[GROUP]; /* outermost first; 0 = none */
+	uint32_t callers;
+	uint32_t callees;  /* root of a binary tree of groups, by the bits of their hashes */
+	uint32_t other[2]; /* more callees of the same callers */
 };
-#define FRAME_CHUNKS (1u << 12) /* 768 MiB */
+#define GROUP_CHUNKS (1u << 10) /* 512 MiB */
+
+_Static_assert(sizeof(struct group) == 64, "a look at a group is one cache miss");
 
 /* Buckets of the tables. Few stacks must not touch a page each of a large table, and many stacks
  * must not share the buckets of a small one. So an entry is added to the smallest table that has
@@ -27,12 +30,12 @@ struct frame {
 static const uint32_t bucket_count[TABLES] = { 1u << 12, 1u << 16, 1u << 20 };
 
 void *cp_stack_depot_chunks[CP_STACK_DEPOT_CHUNKS];
-static void *frame_chunks[FRAME_CHUNKS];
-static uint32_t outermost; /* root of the tree of frames without a caller */
+static void *group_chunks[GROUP_CHUNKS];
+static uint32_t outermost; /* root of the tree of groups without callers */
 struct cp_stack_depot_now cp_stack_depot_now = { { .word = 1 } }; /* begins with epoch 1 */
 
-/* Ids that were handed out; 0 means no entry, no frame. */
-static uint32_t last_entry, last_frame;
+/* Ids that were handed out; 0 means no entry, no group. */
+static uint32_t last_entry, last_group;
 static uint32_t *buckets[TABLES]; /* id of each bucket's newest entry; NULL = no entry yet */
 static uint32_t fresh;		  /* entries that the collector hasn't seen, newest first */
 static uint32_t all; /* entries that the collector has seen, newest first, also linked by FRESH */
@@ -64,61 +67,88 @@ static uint32_t take_id(uint32_t *last, void **chunks, unsigned chunk_count, siz
 }
 
 /* Relaxed: an id was got by an acquire that followed the chunk's publication. */
-static struct frame *frame_at(uint32_t id)
+static struct group *group_at(uint32_t id)
 {
-	struct frame *c = cp_load_relaxed(&frame_chunks[id / PER_CHUNK]);
+	struct group *c = cp_load_relaxed(&group_chunks[id / PER_CHUNK]);
 
 	return &c[id % PER_CHUNK];
 }
 
-/* Returns the frame with PC that CALLER called; CALLER 0: the outermost one. Adds it if it is new.
- * Returns 0 if there is no memory. Frames are the same in all epochs. */
-static uint32_t frame_of(uint32_t caller, uint64_t pc)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
-	uint32_t *at = caller ? &frame_at(caller)->callee : &outermost, id, new = 0;
-	/* Different pcs have different hashes, and each bit depends on all lower bits of the pc. */
-	uint64_t hash = pc * UINT64_C(0x9fb21c651e98df25);
+	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ h >> 29;
+}
 
-	for (;; hash <<= 1) {
-		struct frame *f;
+/* Different groups may have the same hash: then they follow each other. */
+static uint64_t hash_of_group(const uint64_t pcs[GROUP])
+{
+	uint64_t h = 0;
 
+	for (unsigned i = 0; i < GROUP; i++)
+		h = mix_hash(h, pcs[i]);
+	return h;
+}
+
+static uint32_t make_group(uint32_t callers, const uint64_t pcs[GROUP])
+{
+	uint32_t id = take_id(&last_group, group_chunks, GROUP_CHUNKS, sizeof(struct group));
+
+	if (!id)
+		return 0;
+	memcpy(group_at(id)->pcs, pcs, GROUP * sizeof(*pcs));
+	group_at(id)->callers = callers;
+	return id;
+}
+
+/* Returns the group of PCS that CALLERS called; CALLERS 0: the outermost one. Adds it if it is new.
+ * Returns 0 if there is no memory. Groups are the same in all epochs. */
+static uint32_t group_of(uint32_t callers, const uint64_t pcs[GROUP])
+{
+	uint32_t *at = callers ? &group_at(callers)->callees : &outermost, id, new = 0;
+
+	for (uint64_t hash = hash_of_group(pcs);; hash >>= 1) {
 		/* Acquire: pairs with the exchange. */
 		id = cp_load_acquire(at);
-		if (!id && !new) {
-			new = take_id(&last_frame, frame_chunks, FRAME_CHUNKS,
-				      sizeof(struct frame));
-			if (!new)
-				return 0;
-			f = frame_at(new);
-			f->pc = pc;
-			f->caller = caller;
+		if (!id) {
+			new = new ? new : make_group(callers, pcs);
+			if (!new || cp_cas_acqrel(at, &id, new))
+				return new;
 		}
-		if (!id && cp_cas_acqrel(at, &id, new))
-			return new;
-		f = frame_at(id);
-		if (f->pc == pc)
-			return id; /* a frame that was made in vain stays unused */
-		at = &f->other[hash >> 63];
+		if (!memcmp(group_at(id)->pcs, pcs, GROUP * sizeof(*pcs)))
+			return id; /* a group that was made in vain stays unused */
+		at = &group_at(id)->other[hash & 1];
 	}
 }
 
-/* Returns the innermost frame of a stack, or 0. */
-static uint32_t frame_of_all(const uint64_t *pcs, unsigned depth)
+/* Returns the innermost group of a stack, or 0. */
+static uint32_t innermost_of(const uint64_t *pcs, unsigned depth)
 {
-	uint32_t frame = 0;
+	uint32_t group = 0;
 
-	for (unsigned i = depth; i-- > 0;) {
-		frame = frame_of(frame, pcs[i]);
-		if (!frame)
+	while (depth) {
+		uint64_t these[GROUP] = { 0 };
+
+		for (unsigned i = 0; i < GROUP && depth; i++)
+			these[i] = pcs[--depth];
+		group = group_of(group, these);
+		if (!group)
 			return 0;
 	}
-	return frame;
+	return group;
+}
+
+/* The innermost group isn't full. */
+static unsigned frames_in(const struct cp_stack_depot_entry *e, uint32_t id)
+{
+	return id == e->frames && e->depth % GROUP ? e->depth % GROUP : GROUP;
 }
 
 void cp_stack_depot_pcs(const struct cp_stack_depot_entry *e, uint64_t *pcs, unsigned most)
 {
-	for (uint32_t id = e->frame; id && most; id = frame_at(id)->caller, most--)
-		*pcs++ = frame_at(id)->pc;
+	for (uint32_t id = e->frames; id; id = group_at(id)->callers)
+		for (unsigned i = frames_in(e, id); i-- > 0 && most; most--)
+			*pcs++ = group_at(id)->pcs[i];
 }
 
 static uint32_t *buckets_of(unsigned table)
@@ -136,12 +166,6 @@ static uint32_t *buckets_of(unsigned table)
 		b = none;
 	}
 	return b;
-}
-
-static uint64_t mix_hash(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * UINT64_C(0x9fb21c651e98df25);
-	return h ^ h >> 29;
 }
 
 static uint64_t hash_of(const struct cp_stack_depot_key *k)
@@ -163,16 +187,16 @@ static bool is(const struct cp_stack_depot_entry *e, const struct cp_stack_depot
 static struct cp_stack_depot_entry *make_entry(const struct cp_stack_depot_key *k, uint64_t hash,
 					       uint32_t now)
 {
-	uint32_t frame = frame_of_all(k->pcs, k->depth), id;
+	uint32_t frames = innermost_of(k->pcs, k->depth), id;
 	struct cp_stack_depot_entry *e;
 
-	id = frame || !k->depth ? take_id(&last_entry, cp_stack_depot_chunks, CHUNKS, ENTRY_BYTES)
-				: 0;
+	id = frames || !k->depth ? take_id(&last_entry, cp_stack_depot_chunks, CHUNKS, ENTRY_BYTES)
+				 : 0;
 	if (!id)
 		return NULL;
 	e = cp_stack_depot_at(id);
 	e->hash = hash;
-	e->frame = frame;
+	e->frames = frames;
 	e->id = id;
 	e->seen.epoch = now;
 	e->depth = (uint16_t)k->depth;
@@ -296,8 +320,9 @@ static bool leads_through(const struct cp_stack_depot_entry *e, uint64_t low, ui
 {
 	bool any = false;
 
-	for (uint32_t id = e->frame; id; id = frame_at(id)->caller)
-		any |= frame_at(id)->pc - low < high - low;
+	for (uint32_t id = e->frames; id; id = group_at(id)->callers)
+		for (unsigned i = 0; i < frames_in(e, id); i++)
+			any |= group_at(id)->pcs[i] - low < high - low;
 	return any;
 }
 
@@ -432,6 +457,6 @@ uint64_t cp_stack_depot_mapped(void)
 	for (unsigned i = 0; i < TABLES; i++)
 		n += cp_load_relaxed(&buckets[i]) ? bucket_count[i] * sizeof(**buckets) : 0;
 	n += (cp_load_relaxed(&last_entry) / PER_CHUNK + 1) * PER_CHUNK * ENTRY_BYTES;
-	n += (cp_load_relaxed(&last_frame) / PER_CHUNK + 1) * PER_CHUNK * sizeof(struct frame);
+	n += (cp_load_relaxed(&last_group) / PER_CHUNK + 1) * PER_CHUNK * sizeof(struct group);
 	return cp_load_relaxed(&last_entry) ? n : 0;
 }

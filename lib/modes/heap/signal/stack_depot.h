@@ -4,8 +4,8 @@
  * there and freed again. The heap mode needs no ring: a sample finds its entry here and counts,
  * and the collector reads the counters.
  *
- * The frames of all stacks are a tree: a frame's parent is its caller, so that stacks share the
- * outer frames that they have in common. An entry leads to its stack's innermost frame.
+ * The frames of all stacks are a tree of groups: a group's parent is its callers, so that stacks
+ * share the outer frames that they have in common. An entry leads to its stack's innermost group.
  *
  * Append-only, in own pages, bounded; lock-free; async-signal-safe. An entry never moves and never
  * goes away. Entries of an older epoch are no longer found: each run (and each fork child) begins
@@ -15,7 +15,7 @@
  * | call       | by                             | memory order                                   |
  * |------------|--------------------------------|------------------------------------------------|
  * | find       | any thread, in malloc          | release of the bucket's head, and of the link  |
- * |            |                                | to a frame: what is seen is complete           |
+ * |            |                                | to a group: what is seen is complete           |
  * | allocated, | any thread, in malloc          | relaxed: independent sums; a block is freed    |
  * | freed      |                                | after it was allocated                         |
  * | take_fresh | holder of the collector's lock | acquire of the list's head                     |
@@ -49,13 +49,13 @@ struct cp_stack_depot_now {
 #define CP_STACK_DEPOT_NOT_EXACT UINT8_MAX /* not the number of any shard */
 
 struct cp_stack_depot_entry {
-	uint64_t hash;	/* 0: retired */
-	uint32_t frame; /* the innermost one */
-	uint32_t id;	/* the entry's own id */
-	uint32_t next;	/* id of the next entry in its bucket; 0 = last */
-	uint32_t fresh; /* id of the next entry that the collector hasn't seen; 0 = last */
-	uint16_t depth; /* number of program counters */
-	uint8_t end;	/* enum cp_unwind_end */
+	uint64_t hash;	 /* 0: retired */
+	uint32_t frames; /* the innermost group */
+	uint32_t id;	 /* the entry's own id */
+	uint32_t next;	 /* id of the next entry in its bucket; 0 = last */
+	uint32_t fresh;	 /* id of the next entry that the collector hasn't seen; 0 = last */
+	uint16_t depth;	 /* number of program counters */
+	uint8_t end;	 /* enum cp_unwind_end */
 	uint8_t shard;
 	uint8_t exact; /* SHARD if INTERVAL is 1; else CP_STACK_DEPOT_NOT_EXACT */
 	uint8_t pad[3];
