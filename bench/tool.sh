@@ -1,16 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Time and memory of `cprof` on a profile of about 50 MB (a million samples), beside go tool pprof
-# where it is installed. Runs alternate, so that what else the machine does hits all alike; medians
+# Time and memory of `cprof` on a profile of about 50 MB (a million samples; merge: two of them),
+# beside go tool pprof where it is installed. Runs alternate, so that what else the machine does hits all alike; medians
 # (of pprof, which takes a minute or two, one run).
 set -eu
 . "${srcdir:-$(dirname "$0")/..}/bench/lib.sh"
 runs=${RUNS:-3}
+verbs='top tree tags info merge strip-labels flame folded'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [ -x ./cprof ] || { echo "bench/tool.sh: the tool is not built (--disable-tool)"; exit 0; }
 make -s bench/big-profile
 ./bench/big-profile "$work/big.pb" "${SAMPLES:-1000000}"
+./bench/big-profile "$work/second.pb" "${SAMPLES:-1000000}" 2
 size=$(stat -c %s "$work/big.pb")
 echo "a file of $((size / 1000000)) MB, $(zcat "$work/big.pb" | wc -c | awk '{ printf "%d", $1 / 1e6 }') MB uncompressed"
 
@@ -39,8 +41,14 @@ show() { # name
 }
 
 for run in $(seq "$runs"); do
-	for verb in top tree tags info; do
-		measure "cprof-$verb" ./cprof $verb "$work/big.pb"
+	for verb in $verbs; do
+		case $verb in
+		merge) more=(-o "$work/out.pb" "$work/second.pb") ;;
+		strip-labels) more=(-o "$work/out.pb") ;;
+		flame) more=(-o "$work/out.html") ;;
+		*) more=() ;;
+		esac
+		measure "cprof-$verb" ./cprof $verb "${more[@]}" "$work/big.pb"
 	done
 	if [ "$run" = 1 ] && command -v go >/dev/null; then
 		# It takes two minutes for a million samples: PPROF_SAMPLES gives both tools fewer to compare.
@@ -53,7 +61,7 @@ for run in $(seq "$runs"); do
 		fi
 	fi
 done
-for verb in top tree tags info; do
+for verb in $verbs; do
 	show "cprof-$verb"
 done
 for name in pprof-top cprof-top-fewer pprof-top-fewer; do

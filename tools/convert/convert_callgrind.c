@@ -27,6 +27,9 @@ struct table {
 	struct ct_frames frames;
 	struct ct_frames_of of;
 	struct ct_flame_map map;
+	struct recent {
+		uint32_t callee, cost; /* COST: index + 1 */
+	} * recent;		       /* by place in of.frames: the last callee there */
 	struct cost *costs;
 	uint64_t *values; /* type_count for each cost */
 	size_t count, room, value_room;
@@ -34,7 +37,7 @@ struct table {
 	bool *placed; /* by string, for modules and for files: the name was written */
 };
 
-static struct cost *find_cost(struct table *t, uint32_t frame, uint32_t line, uint32_t callee)
+static uint32_t find_cost(struct table *t, uint32_t frame, uint32_t line, uint32_t callee)
 {
 	struct ct_flame_key key = { (uint64_t)frame << 32 | line, callee, 0 };
 	uint32_t *at = ct_flame_map_at(&t->map, key);
@@ -51,7 +54,21 @@ static struct cost *find_cost(struct table *t, uint32_t frame, uint32_t line, ui
 		memset(t->values + needed - t->p->type_count, 0,
 		       t->p->type_count * sizeof(*t->values));
 	}
-	return &t->costs[*at];
+	return *at;
+}
+
+/* Returns the cost of CALLEE at a place of a location. Most calls go where the last one went. */
+static struct cost *cost_at(struct table *t, uint32_t place, int64_t line, uint32_t callee)
+{
+	struct recent *r = &t->recent[place];
+
+	if (!r->cost || r->callee != callee)
+		*r = (struct recent){ callee,
+				      find_cost(t, t->of.frames[place],
+						line < 0 || line > INT32_MAX ? 0 : (uint32_t)line,
+						callee) +
+					      1 };
+	return &t->costs[r->cost - 1];
 }
 
 static void count_cost(struct table *t, struct cost *c, size_t sample)
@@ -80,11 +97,10 @@ static void take_sample(struct table *t, size_t sample)
 
 		for (uint32_t k = t->of.first[location]; k < t->of.first[location + 1]; k++) {
 			uint32_t j = l->first_line + k - t->of.first[location];
-			int64_t line = l->line_count ? t->p->lines[j].line : 0;
 
-			if (line < 0 || line > INT32_MAX)
-				line = 0;
-			count_cost(t, find_cost(t, t->of.frames[k], line, callee), sample);
+			count_cost(t,
+				   cost_at(t, k, l->line_count ? t->p->lines[j].line : 0, callee),
+				   sample);
 			callee = t->of.frames[k];
 		}
 	}
@@ -223,8 +239,10 @@ void ct_convert_callgrind(const void *context, FILE *to)
 	t.counts = strcmp(unit, "count") == 0;
 	ct_flame_frames_init(&t.frames, CT_BY_FUNCTION);
 	ct_flame_frames_take(&t.frames, t.p, &t.of);
+	t.recent = ct_memory_alloc(t.of.first[t.p->location_count] * sizeof(*t.recent));
 	for (size_t i = 0; i < t.p->sample_count; i++)
 		take_sample(&t, i);
+	free(t.recent);
 	t.named = ct_memory_alloc((t.frames.count + 1) * sizeof(*t.named));
 	t.placed = ct_memory_alloc((t.frames.pool->string_count + 1) * 2 * sizeof(*t.placed));
 	put_known_name(&t, what->name, to);

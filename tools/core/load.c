@@ -12,6 +12,8 @@ static struct {
 	bool normalize, drop_frames;
 } asked;
 
+static bool combined;
+
 const struct ct_option ct_load_options[] = {
 	CT_LIST("base", "FILE", &asked.base, "subtract this profile (may be given several times)"),
 	CT_LIST("diff_base", "FILE", &asked.diff_base,
@@ -114,6 +116,11 @@ static struct ct_profile *subtract(struct ct_profile *p, const struct ct_list *l
 	return both;
 }
 
+bool ct_load_is_combined(void)
+{
+	return combined;
+}
+
 bool ct_load_is_difference(void)
 {
 	return asked.base.count || asked.diff_base.count;
@@ -128,10 +135,13 @@ struct ct_profile *ct_load(char *const *sources, int count)
 		return NULL;
 	}
 	p = read_all((const char *const *)sources, (size_t)count);
-	if (p && (asked.base.count || asked.diff_base.count))
+	if (p && ct_load_is_difference())
 		p = subtract(p, asked.base.count ? &asked.base : &asked.diff_base,
 			     asked.diff_base.count > 0);
-	if (p && (asked.drop_frames || !ct_drop_frames_ours(p)))
+	combined = count > 1 || ct_load_is_difference();
+	if (p && p->drop_frames && (asked.drop_frames || !ct_drop_frames_ours(p))) {
 		ct_drop_frames(p);
+		combined = false;
+	}
 	return p;
 }

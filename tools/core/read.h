@@ -81,6 +81,8 @@ extern const struct ct_option ct_load_options[];
  * leaves out the frames that the profile itself says to drop; those of libcprof's profiles only
  * with -drop_frames. Returns NULL after a message on stderr. */
 struct ct_profile *ct_load(char *const *sources, int count);
+/* Is what ct_load() made as ct_combine leaves it: each stack once, and nothing that is not used? */
+bool ct_load_is_combined(void);
 /* Was a base subtracted from what ct_load() made? */
 bool ct_load_is_difference(void);
 /* With -diff_base, the base's samples have this label with the value "true", and shares are

@@ -370,9 +370,10 @@ char *ct_sampling_format(char *to, size_t size, double value, double variance);
  */
 
 struct ct_table {
-	uint64_t *hashes;
-	uint32_t *slots; /* index + 1, 0 = free */
-	size_t room, used;
+	struct ct_table_slot {
+		uint32_t hash, index; /* INDEX: + 1, 0 = free */
+	} * slots;
+	size_t room, used; /* ROOM: a power of two, at most 2^32 */
 };
 
 typedef bool ct_table_same(const void *context, uint32_t index, const void *key);

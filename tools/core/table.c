@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash table of indices; see report.h. Open addressing, at most three quarters full. */
+/* Hash table of indices; see report.h. Open addressing, at most three quarters full. A slot lies in
+ * one cache line. */
 #include "core/report.h"
 
 #include <stdlib.h>
@@ -10,19 +11,19 @@ uint32_t ct_table_find(const struct ct_table *t, uint64_t hash, ct_table_same *s
 {
 	if (!t->room)
 		return UINT32_MAX;
-	for (size_t at = hash & (t->room - 1); t->slots[at]; at = (at + 1) & (t->room - 1))
-		if (t->hashes[at] == hash && same(context, t->slots[at] - 1, key))
-			return t->slots[at] - 1;
+	for (size_t at = hash & (t->room - 1); t->slots[at].index; at = (at + 1) & (t->room - 1))
+		if (t->slots[at].hash == (uint32_t)hash &&
+		    same(context, t->slots[at].index - 1, key))
+			return t->slots[at].index - 1;
 	return UINT32_MAX;
 }
 
-static void put_slot(struct ct_table *t, uint64_t hash, uint32_t slot)
+static void put_slot(struct ct_table *t, struct ct_table_slot slot)
 {
-	size_t at = hash & (t->room - 1);
+	size_t at = slot.hash & (t->room - 1);
 
-	while (t->slots[at])
+	while (t->slots[at].index)
 		at = (at + 1) & (t->room - 1);
-	t->hashes[at] = hash;
 	t->slots[at] = slot;
 }
 
@@ -31,12 +32,10 @@ static void double_room(struct ct_table *t)
 	struct ct_table old = *t;
 
 	t->room = old.room ? old.room * 2 : 64;
-	t->hashes = ct_memory_realloc(NULL, t->room, sizeof(*t->hashes));
 	t->slots = ct_memory_alloc(t->room * sizeof(*t->slots));
 	for (size_t i = 0; i < old.room; i++)
-		if (old.slots[i])
-			put_slot(t, old.hashes[i], old.slots[i]);
-	free(old.hashes);
+		if (old.slots[i].index)
+			put_slot(t, old.slots[i]);
 	free(old.slots);
 }
 
@@ -44,13 +43,12 @@ void ct_table_add(struct ct_table *t, uint64_t hash, uint32_t index)
 {
 	if ((t->used + 1) * 4 > t->room * 3)
 		double_room(t);
-	put_slot(t, hash, index + 1);
+	put_slot(t, (struct ct_table_slot){ (uint32_t)hash, index + 1 });
 	t->used++;
 }
 
 void ct_table_release(struct ct_table *t)
 {
-	free(t->hashes);
 	free(t->slots);
 	*t = (struct ct_table){ 0 };
 }

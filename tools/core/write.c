@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes a profile to a file, which it replaces as a whole or not at all; see read.h. Each message
- * is packed by protobuf-c and given to zlib at once, so that memory does not grow with the profile.
+/* Writes a profile to a file, which it replaces as a whole or not at all; see read.h.
+ *
+ * zlib takes most of the time. So the packed messages are divided into pieces, and threads compress
+ * the pieces of a large profile: blocks of one gzip member, in their order. Memory does not grow
+ * with the profile.
  */
 #include "core/read.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,64 +16,144 @@
 
 #include "core/profile.pb-c.h"
 
-#define CHUNK ((size_t)64 << 10)
-#define GZIP_WINDOW (15 + 16)
+#define PIECE ((size_t)4 << 20)
+#define THREADS_MOST 16
+#define RAW_WINDOW (-15)
+
+struct piece {
+	pthread_t thread;
+	bool running;
+	int level, flush, error;
+	uint8_t *in, *out;
+	size_t in_used, out_used;
+	uint32_t crc;
+};
 
 struct writer {
 	FILE *to;
-	z_stream z;
 	int error;
+	struct piece *pieces; /* a ring; those after the current one are older */
+	size_t count, at;
+	uint32_t crc, total;
+	bool large;
 	uint8_t *message; /* one packed message */
 	size_t message_room;
-	uint8_t in[CHUNK]; /* bytes that are not yet compressed */
-	size_t in_used;
-	uint64_t *ids; /* ids of one sample */
-	Pb__Label *labels;
-	Pb__Label **label_pointers;
-	size_t ids_room, labels_room, pointers_room;
 };
 
-static void deflate_chunk(struct writer *w, int flush)
+static void *deflate_piece(void *piece)
 {
-	uint8_t out[16384];
-	int r = Z_OK;
+	struct piece *p = piece;
+	z_stream z = { .next_in = p->in, .avail_in = (unsigned)p->in_used };
 
-	w->z.next_in = w->in;
-	w->z.avail_in = (unsigned)w->in_used;
-	do {
-		w->z.next_out = out;
-		w->z.avail_out = sizeof(out);
-		r = deflate(&w->z, flush);
-		if (fwrite(out, 1, sizeof(out) - w->z.avail_out, w->to) <
-		    sizeof(out) - w->z.avail_out)
-			w->error = errno ? -errno : -EIO;
-	} while (!w->error && (r == Z_OK && !w->z.avail_out));
-	w->in_used = 0;
+	if (deflateInit2(&z, p->level, Z_DEFLATED, RAW_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+		p->error = -ENOMEM;
+		return NULL;
+	}
+	z.avail_out = (unsigned)deflateBound(&z, p->in_used) + 64;
+	z.next_out = p->out = ct_memory_realloc(p->out, z.avail_out, 1);
+	deflate(&z, p->flush);
+	p->out_used = z.total_out;
+	p->crc = (uint32_t)crc32(0, p->in, (unsigned)p->in_used);
+	deflateEnd(&z);
+	return NULL;
+}
+
+static void put_compressed(struct writer *w, const void *data, size_t n)
+{
+	errno = 0;
+	if (!w->error && fwrite(data, 1, n, w->to) < n)
+		w->error = errno ? -errno : -EIO;
+}
+
+/* Waits until a piece is compressed, and writes it. */
+static void take_piece(struct writer *w, struct piece *p)
+{
+	if (p->running)
+		pthread_join(p->thread, NULL);
+	w->error = w->error ? w->error : p->error;
+	put_compressed(w, p->out, p->out_used);
+	w->crc = (uint32_t)crc32_combine(w->crc, p->crc, (z_off_t)p->in_used);
+	w->total += (uint32_t)p->in_used;
+	p->running = false;
+	p->in_used = p->out_used = 0;
+}
+
+/* Gives the current piece to a thread, if there can be one, and makes the oldest the current one.
+ */
+static void next_piece(struct writer *w)
+{
+	struct piece *p = &w->pieces[w->at];
+
+	w->large = true;
+	p->level = Z_BEST_SPEED;
+	p->flush = Z_SYNC_FLUSH;
+	p->running = !pthread_create(&p->thread, NULL, deflate_piece, p);
+	if (!p->running)
+		deflate_piece(p);
+	w->at = (w->at + 1) % w->count;
+	take_piece(w, &w->pieces[w->at]);
 }
 
 static void put_data(struct writer *w, const void *data, size_t n)
 {
 	while (n && !w->error) {
-		size_t part = CHUNK - w->in_used < n ? CHUNK - w->in_used : n;
+		struct piece *p = &w->pieces[w->at];
+		size_t part = PIECE - p->in_used < n ? PIECE - p->in_used : n;
 
-		memcpy(w->in + w->in_used, data, part);
-		w->in_used += part;
+		if (!p->in)
+			p->in = ct_memory_realloc(NULL, PIECE, 1);
+		memcpy(p->in + p->in_used, data, part);
+		p->in_used += part;
 		data = (const char *)data + part;
 		n -= part;
-		if (w->in_used == CHUNK)
-			deflate_chunk(w, Z_NO_FLUSH);
+		if (p->in_used == PIECE)
+			next_piece(w);
 	}
+}
+
+static void begin_gzip(struct writer *w)
+{
+	static const uint8_t header[10] = { 0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 3 };
+	long threads = sysconf(_SC_NPROCESSORS_ONLN);
+
+	w->count = threads < 1 ? 2 : threads > THREADS_MOST ? THREADS_MOST : (size_t)threads + 1;
+	w->pieces = ct_memory_alloc(w->count * sizeof(*w->pieces));
+	put_compressed(w, header, sizeof(header));
+}
+
+static void end_gzip(struct writer *w)
+{
+	struct piece *p = &w->pieces[w->at];
+	uint8_t trailer[8];
+
+	p->level = w->large ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION;
+	p->flush = Z_FINISH;
+	deflate_piece(p);
+	for (size_t i = 1; i <= w->count; i++)
+		take_piece(w, &w->pieces[(w->at + i) % w->count]);
+	for (unsigned i = 0; i < 8; i++)
+		trailer[i] = (uint8_t)((i < 4 ? w->crc : w->total) >> 8 * (i % 4));
+	put_compressed(w, trailer, sizeof(trailer));
+	for (size_t i = 0; i < w->count; i++) {
+		free(w->pieces[i].in);
+		free(w->pieces[i].out);
+	}
+	free(w->pieces);
+}
+
+static uint8_t *add_varint(uint8_t *to, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*to++ = (uint8_t)v | 0x80;
+	*to++ = (uint8_t)v;
+	return to;
 }
 
 static void put_varint(struct writer *w, uint64_t v)
 {
 	uint8_t bytes[10];
-	size_t n = 0;
 
-	for (; v >= 0x80; v >>= 7)
-		bytes[n++] = (uint8_t)v | 0x80;
-	bytes[n++] = (uint8_t)v;
-	put_data(w, bytes, n);
+	put_data(w, bytes, (size_t)(add_varint(bytes, v) - bytes));
 }
 
 static void put_number(struct writer *w, unsigned field, uint64_t v)
@@ -162,44 +246,75 @@ static void put_location(struct writer *w, const struct ct_profile *p,
 	free(pointers);
 }
 
-static void fill_labels(struct writer *w, const struct ct_profile *p,
-			const struct ct_label_set *set, Pb__Sample *m)
-{
-	if (set->count > w->labels_room)
-		w->labels =
-			ct_memory_grow(w->labels, &w->labels_room, set->count, sizeof(*w->labels));
-	if (set->count > w->pointers_room)
-		w->label_pointers = ct_memory_grow(w->label_pointers, &w->pointers_room, set->count,
-						   sizeof(*w->label_pointers));
-	for (uint32_t i = 0; i < set->count; i++) {
-		const struct ct_label *l = &p->labels[set->first + i];
+/* ---- samples: most of a profile, and packed here, because protobuf-c takes thrice as long ---- */
 
-		pb__label__init(&w->labels[i]);
-		w->labels[i].key = l->key;
-		w->labels[i].text = l->text;
-		w->labels[i].number = l->number;
-		w->labels[i].unit = l->unit;
-		w->label_pointers[i] = &w->labels[i];
-	}
-	m->n_label = set->count;
-	m->label = w->label_pointers;
+/* The most bytes of a number, and of a number with its tag or of a tag with a length. */
+#define NUMBER_MOST 10
+#define FIELD_MOST (NUMBER_MOST + 1)
+
+static size_t varint_size(uint64_t v)
+{
+	return (size_t)(63 - __builtin_clzll(v | 1)) / 7 + 1;
+}
+
+static uint8_t *add_number(uint8_t *to, unsigned field, uint64_t v)
+{
+	return v ? add_varint(add_varint(to, field << 3), v) : to;
+}
+
+static uint8_t *add_frames(uint8_t *to, const uint32_t *frames, size_t depth)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < depth; i++)
+		size += varint_size((uint64_t)frames[i] + 1);
+	if (depth)
+		to = add_varint(add_varint(to, 1 << 3 | 2), size);
+	for (size_t i = 0; i < depth; i++)
+		to = add_varint(to, (uint64_t)frames[i] + 1);
+	return to;
+}
+
+static uint8_t *add_values(uint8_t *to, const int64_t *values, size_t count)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < count; i++)
+		size += varint_size((uint64_t)values[i]);
+	if (count)
+		to = add_varint(add_varint(to, 2 << 3 | 2), size);
+	for (size_t i = 0; i < count; i++)
+		to = add_varint(to, (uint64_t)values[i]);
+	return to;
+}
+
+static uint8_t *add_label(uint8_t *to, const struct ct_label *l)
+{
+	uint8_t body[4 * FIELD_MOST], *end = body;
+
+	end = add_number(end, 1, l->key);
+	end = add_number(end, 2, l->text);
+	end = add_number(end, 3, (uint64_t)l->number);
+	end = add_number(end, 4, l->unit);
+	to = add_varint(add_varint(to, 3 << 3 | 2), (uint64_t)(end - body));
+	return (uint8_t *)memcpy(to, body, (size_t)(end - body)) + (end - body);
 }
 
 static void put_sample(struct writer *w, const struct ct_profile *p, size_t i)
 {
 	const struct ct_sample *from = &p->samples[i];
-	Pb__Sample m = PB__SAMPLE__INIT;
+	const struct ct_label_set *set = &p->label_sets[from->label_set];
+	size_t most = (from->depth + p->type_count) * NUMBER_MOST +
+		      (2 + 5 * (size_t)set->count) * FIELD_MOST;
+	uint8_t *end;
 
-	if (from->depth > w->ids_room)
-		w->ids = ct_memory_grow(w->ids, &w->ids_room, from->depth, sizeof(*w->ids));
-	for (uint32_t k = 0; k < from->depth; k++)
-		w->ids[k] = (uint64_t)ct_frames(p, from)[k] + 1;
-	m.n_location_id = from->depth;
-	m.location_id = w->ids;
-	m.n_value = p->type_count;
-	m.value = ct_values(p, i);
-	fill_labels(w, p, &p->label_sets[from->label_set], &m);
-	put_message(w, 2, &m.base);
+	if (most > w->message_room)
+		w->message = ct_memory_grow(w->message, &w->message_room, most, 1);
+	end = add_frames(w->message, ct_frames(p, from), from->depth);
+	end = add_values(end, ct_values(p, i), p->type_count);
+	for (uint32_t k = 0; k < set->count; k++)
+		end = add_label(end, &p->labels[set->first + k]);
+	put_bytes(w, 2, w->message, (size_t)(end - w->message));
 }
 
 static void put_all(struct writer *w, const struct ct_profile *p)
@@ -235,22 +350,13 @@ int ct_write(const struct ct_profile *p, FILE *to)
 	int error;
 
 	w->to = to;
-	if (deflateInit2(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK) {
-		free(w);
-		return -ENOMEM;
-	}
+	begin_gzip(w);
 	put_all(w, p);
-	if (!w->error)
-		deflate_chunk(w, Z_FINISH);
-	deflateEnd(&w->z);
+	end_gzip(w);
 	if (!w->error && fflush(to))
 		w->error = -errno;
 	error = w->error;
 	free(w->message);
-	free(w->ids);
-	free(w->labels);
-	free(w->label_pointers);
 	free(w);
 	return error;
 }

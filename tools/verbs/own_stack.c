@@ -43,16 +43,25 @@ const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, 
 	return function_from(o, p, &p->samples[i], 0);
 }
 
-static void append_name(char **text, const char *name)
-{
-	char *longer = *text ? ct_memory_printf("%s < %s", *text, name) : ct_memory_strdup(name);
+struct text {
+	char *data;
+	size_t length, room;
+};
 
-	free(*text);
-	*text = longer;
+static void append_name(struct text *text, const char *name)
+{
+	static const char between[] = " < ";
+	size_t n = strlen(name), gap = text->data ? strlen(between) : 0;
+
+	if (text->room - text->length <= gap + n)
+		text->data = ct_memory_grow(text->data, &text->room, text->length + gap + n + 1, 1);
+	memcpy(text->data + text->length, between, gap);
+	memcpy(text->data + text->length + gap, name, n + 1);
+	text->length += gap + n;
 }
 
 /* Appends the own functions of location L. */
-static void append_own(char **text, struct ct_own *o, const struct ct_profile *p,
+static void append_own(struct text *text, struct ct_own *o, const struct ct_profile *p,
 		       const struct ct_location *l)
 {
 	for (uint32_t line = 0; line < l->line_count; line++)
@@ -66,7 +75,7 @@ char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
 	const struct ct_sample *s = &p->samples[i];
 	const char *first = name_at(p, s, 0);
-	char *text = NULL;
+	struct text text = { 0 };
 
 	for (uint32_t k = 0; k < s->depth && *first != '['; k++) {
 		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
@@ -75,9 +84,9 @@ char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 			break;
 		append_own(&text, o, p, l);
 	}
-	if (!text)
+	if (!text.data)
 		append_name(&text, first);
-	return text;
+	return text.data;
 }
 
 const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, size_t i)
@@ -95,13 +104,13 @@ const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, si
 char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
 	const struct ct_sample *s = &p->samples[i];
-	char *text = NULL;
+	struct text text = { 0 };
 
 	for (uint32_t k = 0; k < s->depth; k++)
 		append_own(&text, o, p, &p->locations[ct_frames(p, s)[k]]);
-	if (!text)
+	if (!text.data)
 		append_name(&text, ct_own_stack_function(o, p, i));
-	return text;
+	return text.data;
 }
 
 static bool is_called(const void *context, uint32_t index, const void *name)

@@ -97,6 +97,7 @@ static int verb_merge(int argc, char **argv)
 {
 	struct ct_profile *p, *merged = NULL;
 	struct ct_label_units units;
+	const char *filters[1];
 	int status = CT_FAILED, count = argc;
 	char **sources = argv;
 	size_t unread = 0;
@@ -108,11 +109,15 @@ static int verb_merge(int argc, char **argv)
 		return CT_FAILED;
 	ct_filter_tags_units_init(&units, p);
 	if (!ct_filter(p, &units) && ct_cut_middle(p, max_depth))
-		merged = ct_combine(&p, 1); /* removes entries that are no longer used */
+		merged = p;
+	ct_filter_tags_units_release(&units);
+	/* Removes entries that are no longer used. */
+	if (merged && (!ct_load_is_combined() || max_depth || ct_filter_active(filters, 1)))
+		merged = ct_combine(&p, 1);
 	if (merged)
 		say_what_to_drop(merged);
-	ct_filter_tags_units_release(&units);
-	ct_model_free(p);
+	if (merged != p)
+		ct_model_free(p);
 	if (merged && !ct_write_file(merged, output))
 		status = unread ? CT_FAILED : CT_OK;
 	if (merged && unread)
