@@ -62,11 +62,22 @@ static const char *code_of(const char *s, size_t n, bool *is_short)
 	return NULL;
 }
 
+/* Are all eight bytes from 0x20 to 0x7e? It may say no for nothing. */
+static bool are_plain(const char *s)
+{
+	uint64_t w, ones = UINT64_C(0x0101010101010101);
+
+	memcpy(&w, s, sizeof(w));
+	return !((w | (w + ones) | (w - ones * ' ')) & ones * 0x80);
+}
+
 /* Returns how many of the N bytes at S are letters of ASCII or end a line, which may be shown. */
 static size_t plain_bytes(const char *s, size_t n)
 {
 	size_t i = 0;
 
+	while (i + 8 <= n && are_plain(s + i))
+		i += 8;
 	while (i < n && ((unsigned char)(s[i] - ' ') < 0x7f - ' ' || s[i] == '\n'))
 		i++;
 	return i;

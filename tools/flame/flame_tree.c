@@ -261,6 +261,10 @@ static void move_items(struct sorter *s, const struct group *g, size_t base, uin
 			     s->groups[s->at[items[i].frame & ~CT_FRAME_INLINED]].first++;
 		*to = items[i];
 		step(to);
+		/* Stacks are all over the memory; this one comes soon where few share a node. */
+		__builtin_prefetch(to->stack);
+		__builtin_prefetch(to->stack + to->left);
+		__builtin_prefetch(ct_values(to->of->profile, to->sample));
 	}
 	memcpy(items, s->other, g->count * sizeof(*items));
 	for (size_t k = base; k < s->count; k++)
