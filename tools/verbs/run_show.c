@@ -15,6 +15,9 @@
 /* The sample type that is shown for a window of the heap. */
 #define ALLOCATED "alloc_space"
 
+/* Most files that are in memory at once, to read their common modules once. */
+#define FILES_MAX 64
+
 /* The files of one mode of one run. */
 struct files {
 	char **process; /* file of the command, then files of its children */
@@ -105,26 +108,35 @@ static size_t shown_type(const struct ct_run_show *how, const struct ct_profile 
 	return i < p->type_count ? i : ct_model_default_type(p);
 }
 
-/* Adds lines to the profile at PATH. Returns the total of the sample type that is shown. OWN, or
- * NULL, gets the profile. */
-static int64_t symbolize(const struct ct_run_show *how, const char *path, struct ct_profile **own)
-{
-	struct ct_profile *p = ct_read_source(path);
-	struct ct_symbolized done;
-	int64_t total = 0;
+/* One of the run's files. */
+struct file {
+	char *path;
+	const char *tail; /* the part of PATH after the name that the run's files share */
+	int64_t total;	  /* of the sample type that is shown */
+	struct ct_profile *profile;
+};
 
-	if (!p)
-		return 0;
-	if (p->type_count)
-		total = ct_model_total(p, shown_type(how, p));
-	ct_verb_symbolize_profile(p, how->roots, &done);
-	if (done.lines || done.names)
-		ct_write_file(p, path);
-	if (own)
-		*own = p;
-	else
-		ct_model_free(p);
-	return total;
+/* Adds lines to N files at once, and leaves their profiles in memory. */
+static void symbolize(const struct ct_run_show *how, struct file *files, size_t n)
+{
+	struct ct_profile *profiles[FILES_MAX] = { NULL };
+	struct ct_symbolized done[FILES_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct ct_profile *p = files[i].profile = ct_read_source(files[i].path);
+
+		if (p && p->type_count)
+			files[i].total = ct_model_total(p, shown_type(how, p));
+		if (p)
+			profiles[count++] = p;
+	}
+	ct_verb_symbolize_profiles(profiles, count, how->roots, done);
+	for (size_t i = 0, at = 0; i < n; i++) {
+		if (files[i].profile && (done[at].lines || done[at].names))
+			ct_write_file(files[i].profile, files[i].path);
+		at += files[i].profile != NULL;
+	}
 }
 
 /* Prints a verb's output, of sample type TYPE ("": the default; NULL: it has no such option), to
@@ -178,23 +190,30 @@ static bool is_companion(const char *tail, const char *ext)
 	return false;
 }
 
-static void take_file(const struct ct_run_show *how, struct files *f, char *path, const char *tail,
-		      const char *ext)
+static void take_file(struct files *f, const struct file *file, const char *ext)
 {
-	int64_t total = symbolize(how, path, NULL);
+	if (is_of_child(file->tail, ext)) {
+		f->children = ct_add(f->children, file->total);
+		*CT_PUSH(f->process, f->count, f->room) = file->path;
+		return;
+	}
+	if (!is_companion(file->tail, ext)) {
+		free(file->path);
+		return;
+	}
+	*CT_PUSH(f->companions, f->companion_count, f->companion_room) = file->path;
+	if (file->total && !strncmp(file->tail, ".peak", 5))
+		f->peak = file->path;
+}
 
-	if (is_of_child(tail, ext)) {
-		f->children = ct_add(f->children, total);
-		*CT_PUSH(f->process, f->count, f->room) = path;
-		return;
+static void take_files(const struct ct_run_show *how, struct files *f, struct file *files, size_t n,
+		       const char *ext)
+{
+	symbolize(how, files, n);
+	for (size_t i = 0; i < n; i++) {
+		ct_model_free(files[i].profile);
+		take_file(f, &files[i], ext);
 	}
-	if (!is_companion(tail, ext)) {
-		free(path);
-		return;
-	}
-	*CT_PUSH(f->companions, f->companion_count, f->companion_room) = path;
-	if (total && !strncmp(tail, ".peak", 5))
-		f->peak = path;
 }
 
 /* Finds the other files of the mode that this run wrote. */
@@ -202,7 +221,8 @@ static void find_others(const struct ct_run_show *how, struct files *f, const ch
 {
 	const char *name = strrchr(path, '/') + 1, *ext = ct_run_show_extension(path);
 	char *directory = ct_memory_printf("%.*s", (int)(name - path), path);
-	size_t stem = (size_t)(ext - name);
+	size_t stem = (size_t)(ext - name), count = 0;
+	struct file files[FILES_MAX];
 	DIR *d = opendir(directory);
 	struct dirent *e;
 
@@ -213,11 +233,17 @@ static void find_others(const struct ct_run_show *how, struct files *f, const ch
 		    e->d_name[stem] != '.' || !strstr(e->d_name + stem, *ext ? ext : "."))
 			continue;
 		whole = ct_memory_printf("%s%s", directory, e->d_name);
-		if (ct_run_show_wrote(how, whole))
-			take_file(how, f, whole, e->d_name + stem, ext);
-		else
+		if (!ct_run_show_wrote(how, whole)) {
 			free(whole);
+			continue;
+		}
+		files[count++] = (struct file){ whole, whole + (ext - path), 0, NULL };
+		if (count == FILES_MAX) {
+			take_files(how, f, files, count, ext);
+			count = 0;
+		}
 	}
+	take_files(how, f, files, count, ext);
 	if (d)
 		closedir(d);
 	free(directory);
@@ -395,12 +421,15 @@ static void show_top(const struct ct_run_show *how, const struct files *f, const
 
 void ct_run_show(const struct ct_run_show *how, const char *mode, const char *path)
 {
+	struct file own = { .path = (char *)path };
 	struct files f = { 0 };
 
 	ct_siblings_are_known();
 	*CT_PUSH(f.process, f.count, f.room) = ct_memory_strdup(path);
 	fputc('\n', stderr);
-	f.own = symbolize(how, path, &f.profile);
+	symbolize(how, &own, 1);
+	f.own = own.total;
+	f.profile = own.profile;
 	find_others(how, &f, path);
 	if (how->flame)
 		remember_all(&f);

@@ -438,16 +438,27 @@ static void finish(struct work *w)
 	free(w->lines);
 }
 
+void ct_verb_symbolize_profiles(struct ct_profile *const *p, size_t n, const char *const *roots,
+				struct ct_symbolized *done)
+{
+	struct work *w = ct_memory_alloc((n + 1) * sizeof(*w));
+
+	for (size_t i = 0; i < n; i++)
+		begin_work(&w[i], p[i]);
+	for (size_t i = 0; i < n; i++) {
+		do_modules(w, i, n, roots);
+		finish(&w[i]);
+		done[i] = w[i].done;
+	}
+	for (size_t i = 0; i < n; i++)
+		free(w[i].to_do);
+	free(w);
+}
+
 void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
 			       struct ct_symbolized *done)
 {
-	struct work w;
-
-	begin_work(&w, p);
-	do_modules(&w, 0, 1, roots);
-	finish(&w);
-	free(w.to_do);
-	*done = w.done;
+	ct_verb_symbolize_profiles(&p, 1, roots, done);
 }
 
 static bool sees_other_files(int pid)

@@ -387,6 +387,9 @@ const char **ct_verb_symbolize_roots(const struct ct_list *given);
 /* ROOTS: directories of debug files, searched before /usr/lib/debug, NULL-ended; or NULL. */
 void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
 			       struct ct_symbolized *done);
+/* The same for N profiles, whose common modules are read once. */
+void ct_verb_symbolize_profiles(struct ct_profile *const *p, size_t n, const char *const *roots,
+				struct ct_symbolized *done);
 /* The same for a profile that process PID has just made: the files of a container are looked for
  * where the kernel shows them to us. */
 void ct_verb_symbolize_process(struct ct_profile *p, int pid);
