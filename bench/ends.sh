@@ -45,7 +45,11 @@ variables_of() { # mode
 	case $1 in
 	cpu) echo "CPUPROFILE=$work/out/c.pb" ;;
 	heap) echo "HEAPPROFILE=$work/out/h.pb" ;;
+	wall) echo "WALLPROFILE=$work/out/w.pb" ;;
+	lock) echo "LOCKPROFILE=$work/out/l.pb" ;;
 	io) echo "IOPROFILE=$work/out/i.pb" ;;
+	event) echo "EVENTPROFILE=$work/out/e.pb" ;;
+	six) echo "$(variables_of all) $(variables_of io) $(variables_of event)" ;;
 	all) echo "CPUPROFILE=$work/out/c.pb HEAPPROFILE=$work/out/h.pb WALLPROFILE=$work/out/w.pb LOCKPROFILE=$work/out/l.pb" ;;
 	esac
 }
@@ -63,7 +67,9 @@ prefix_of() { # variant
 		library=$CP_LIBRARY
 		case $1 in *-before) library=$ENDS_BEFORE ;; esac
 		read -ra prefix <<<"env LD_PRELOAD=$library $(variables_of "${1%%-*}")"
-		case $1 in *-names) prefix+=(CPROF_SYMBOLIZE=names) ;; esac
+		case $1 in *-names | *-high) prefix+=(CPROF_SYMBOLIZE=names) ;; esac
+		case $1 in *-high) prefix+=(CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=500 CPROF_HEAP_INTERVAL=1
+			CPROF_LOCK_THRESHOLD=0 CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1) ;; esac
 		;;
 	esac
 }
@@ -92,9 +98,9 @@ for program in ${ENDS_PROGRAMS:-python3 subshells tree}; do
 	command_of "$program"
 	has "${command[0]}" || continue
 	turns=$rounds variants=$every
-	# Each subshell has a file in I/O mode only.
-	[ "$program" != subshells ] || variants="bare io-names io${ENDS_BEFORE:+ io-before}"
-	[ "$program" = tree ] || turns=$((rounds * 4))
+	# With lines, each subshell has a file in I/O mode only. At high rates, without lines.
+	[ "$program" != subshells ] || variants="bare io-names io${ENDS_BEFORE:+ io-before} $(printf '%s-high ' cpu wall heap lock io event six)"
+	[ "$program" != python3 ] || turns=$((rounds * 4))
 	for turn in $(seq "$turns"); do
 		for variant in $variants; do
 			# Its heap profiler takes 20 s of CPU for the tree.
