@@ -15,7 +15,7 @@ from functools import lru_cache
 
 # Where functions and macros are looked for.
 SOURCES = "include", "lib", "preload", "tools"
-KEYS = "Without", "Test", "Says", "Runs", "Seconds", "Build", "Make"
+KEYS = "Test", "Runs", "Seconds", "Build", "Make"
 TESTS = "Test", "Build"
 WORDS = re.compile(r"\w+|\S")
 # In C, a comment or a line's continuation is no word.
@@ -61,15 +61,22 @@ def read_table(path, mutants):
         elif line[0] == "#":
             pass
         elif key == "Mutant" and colon:
-            if value in mutants:
-                raise Problem(f"{table}:{number}: {value} is also in {mutants[value].at}")
-            mutant = mutants[value] = Mutant(table, number, value)
+            name, colon, without = value.partition(": ")
+            if name in mutants:
+                raise Problem(f"{table}:{number}: {name} is also in {mutants[name].at}")
+            if not colon:
+                raise Problem(f"{table}:{number}: {name} doesn't say which protection is missing")
+            mutant = mutants[name] = Mutant(table, number, name)
+            mutant.fields.append(("Without", without))
         elif mutant and line[0] in "-+":
             read_text_line(mutant, line[0], line[1:])
         elif mutant and key == "In" and colon:
             mutant.changes.append((value, [], []))
         elif mutant and key in KEYS and colon:
             mutant.fields.append((key, value))
+            if key == "Test" and ": " in value:
+                test, _, says = value.partition(": ")
+                mutant.fields[-1:] = (key, test), (f"Says {test}", says)
         else:
             raise Problem(f"{table}:{number}: not a line of a mutant: {line}")
 
@@ -213,14 +220,15 @@ def test_path(tree, name):
 def print_fields(tree, mutants):
     for mutant in mutants.values():
         for key, value in mutant.fields:
-            print(mutant.name, key, test_path(tree, value) if key in TESTS else value, sep="\t")
+            word, _, test = key.partition(" ")
+            print(mutant.name, f"{word} {test_path(tree, test)}" if test else key,
+                  test_path(tree, value) if key in TESTS else value, sep="\t")
 
 
 def check(tree, mutant):
     keys = [key for key, _ in mutant.fields]
-    for key in "Without", "Test":
-        if key not in keys:
-            raise Problem(f"{mutant.name}: no \"{key}:\"")
+    if "Test" not in keys:
+        raise Problem(f"{mutant.name}: no \"Test:\"")
     for key, value in mutant.fields:
         if key in TESTS:
             test_path(tree, value)

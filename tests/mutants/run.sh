@@ -17,7 +17,7 @@ the library without it, and runs the tests that must then fail.
   -q      quick: the tests are not run on the unchanged library first, and end when they have said
           what was expected
 A line for each mutant, and at the end their number:
-  killed      the tests failed, and said what the mutant's "Says" expects
+  killed      the tests failed, and said what the mutant expects
   SURVIVED    a test passed although the protection was gone
   OTHERWISE   a test failed, but for another reason than expected
   BROKEN      the mutant doesn't fit the sources or doesn't build, or the test fails without it
@@ -196,7 +196,7 @@ must_fail() { # worker's directory, mutant, test: sets verdict and why
 	local runs seconds says output status=0 run=0
 	runs=$(field "$2" Runs)
 	seconds=$(field "$2" Seconds)
-	says=$(field "$2" Says)
+	says=$(field "$2" "Says $3")
 	output=$scratch/out/$2.${3//\//_}
 	while [ $status = 0 ] && [ $((run += 1)) -le "${runs:-1}" ]; do
 		run_test "$1" "$3" "${seconds:-120}" "$output" "$says" || status=$?
