@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Shows that the tests of the traps can fail: takes out one protection at a time, builds the library
 # without it, and runs the test, which has to notice. See usage below, and CONTRIBUTING.md for what a
@@ -232,7 +231,6 @@ build_mutant() { # worker's directory, mutant
 	# Settings of make change no file's time.
 	[ ${#settings[@]} = 0 ] || rm -f "$1/build/libcprof.la"
 	# The tool too: the mutant before may have been in it.
-	# shellcheck disable=SC2046
 	make -C "$1/build" -s libcprof.la $([ -e "$1/build/cprof" ] && echo cprof) $(needed_of "$2") "${settings[@]}" >"$scratch/out/$2.make" 2>&1
 }
 
