@@ -13,7 +13,7 @@
  */
 
 /* The formats that can be read, for messages. */
-#define CT_FOREIGN_READS "pprof's format, plain or packed by gzip, and OTLP's"
+#define CT_FOREIGN_READS "pprof's format, plain or packed by gzip"
 
 /* Describes a file that begins with these SIZE bytes and is no profile: what it is, and how to get
  * a pprof profile from it, as "but a zip archive: ...". TEXT becomes "" if the kind is unknown. */
