@@ -2,9 +2,8 @@
 /* The validator finds each rule broken: a valid profile, with one thing made wrong. */
 #include "harness.h"
 
-#include <stdint.h>
-
 #include "pprof-sample.h"
+#include "sink-folder.h"
 #include "../tools/pprof-check.h"
 
 static struct pcheck_profile *p; /* the one that a breaker breaks */
@@ -208,4 +207,44 @@ TEST(test_wire_format_is_strict)
 	WIRE_BREAKS("zero", "\x78\x00");		 /* doc_url 0 */
 	WIRE_BREAKS("field", "\x80\x01\x01");		 /* field 16 */
 	WIRE_BREAKS("field", "\x1a\x02\x58\x01");	 /* mapping field 11 */
+}
+
+/* The rules that a file of these N bytes breaks. */
+static const char *rules_of(const void *bytes, size_t n)
+{
+	static struct pcheck_report r;
+	struct pcheck_profile profile;
+	FILE *out = fopen(at("a.pb"), "w");
+
+	r = (struct pcheck_report){ 0 };
+	fwrite(bytes, 1, n, out);
+	fclose(out);
+	if (!pcheck_read_file(&profile, at("a.pb"), &r))
+		pcheck_free(&profile);
+	return r.rules;
+}
+
+TEST(test_damage_to_a_file_is_found)
+{
+	struct memory_sink m = MEMORY_SINK;
+	struct cp_gzip_sink g;
+	size_t n;
+
+	cp_sink_gzip_load();
+	cp_sink_gzip_open(&g, &m.sink, false);
+	CHECK_EQ(write_sample_profile(&g.sink), 0);
+	CHECK_EQ(cp_sink_gzip_close(&g), 0);
+	n = m.size;
+	make_folder();
+	CHECK_STR(rules_of(m.data, n), "");
+	CHECK_STR(rules_of(m.data, n - 1), "gzip ");
+	CHECK_STR(rules_of(m.data, 0), "gzip ");
+	CHECK_STR(rules_of("not gzip", 8), "gzip ");
+	m.data = realloc(m.data, 2 * n);
+	memcpy(m.data + n, m.data, n);
+	CHECK_STR(rules_of(m.data, 2 * n), "single-stream ");
+	m.data[n - 6] ^= 1; /* the checksum */
+	CHECK_STR(rules_of(m.data, n), "gzip ");
+	entries(1);
+	free(m.data);
 }
