@@ -1,7 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Each test runs in one tier: each line of tests/tiers.txt names a test that exists, once, and says when it runs. Each
-# script is in a list of tests, or it would never run. "make help" names every target that people call.
+# check is in a list of tests, or it would never run. "make help" names every target that people call.
 set -eu
 cd "${srcdir:-.}"
 failed=0
@@ -10,10 +9,8 @@ wrong() {
 	failed=1
 }
 
-listed() { # the tests in the lists of a local.mk
-	for list in tests/checks tests/e2e tests/traps tests/unit; do
-		[ ! -e $list/local.mk ] || sed -nE "s,^[[:space:]]+%D%(/[a-z0-9_/.-]+(\.sh)?)( .*)?$,$list\1,p; s,^E2E_TESTS \+= %D%,$list,p" $list/local.mk
-	done
+listed() { # the tests in the lists of local.mk
+	sed -nE "s,^[[:space:]]+%D%(/[a-z0-9_/.-]+\.sh)( .*)?$,tests/checks\1,p" tests/checks/local.mk
 }
 all=$(listed)
 
@@ -28,7 +25,7 @@ while read -r test when why; do
 done <tests/tiers.txt
 twice=$(awk '/^tests\// { print $1 }' tests/tiers.txt | sort | uniq -d)
 [ -z "$twice" ] || wrong "tests/tiers.txt names twice: $twice"
-for script in tests/checks/*.sh tests/e2e/*.sh tests/traps/*/run.sh tests/traps/modes.sh; do
+for script in tests/checks/*.sh; do
 	[ "$script" = tests/checks/undefined.sh ] || grep -qxF "$script" <<<"$all" || wrong "$script is in no list of tests"
 done
 for target in $(sed -n '/^\.PHONY:/,/[^\\]$/p' Makefile.am | tr -d '\\' | sed 's/^\.PHONY://'); do

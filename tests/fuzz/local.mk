@@ -13,18 +13,9 @@ FUZZERS += \
 TOOL_FUZZERS += \
 	%D%/fuzz-dwarf \
 	%D%/fuzz-profile
-%C%_fuzz_cfi_LDADD = $(INTERNAL)
-%C%_fuzz_config_LDADD = $(INTERNAL)
-%C%_fuzz_control_LDADD = $(INTERNAL)
-%C%_fuzz_demangle_LDADD = $(INTERNAL)
 %C%_fuzz_dwarf_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_fuzz_dwarf_CFLAGS = $(TOOL_CFLAGS)
 %C%_fuzz_dwarf_LDADD = $(TOOL_LIBRARY)
-%C%_fuzz_elf_LDADD = $(INTERNAL)
-%C%_fuzz_environment_LDADD = $(INTERNAL)
-%C%_fuzz_labels_LDADD = $(INTERNAL)
-%C%_fuzz_maps_LDADD = $(INTERNAL)
-%C%_fuzz_requests_LDADD = $(INTERNAL)
 %C%_fuzz_profile_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_fuzz_profile_CFLAGS = $(TOOL_CFLAGS)
 %C%_fuzz_profile_LDADD = $(TOOL_LIBRARY)

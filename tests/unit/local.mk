@@ -58,7 +58,6 @@ UNIT_TESTS += \
 	%D%/test-poisson \
 	%D%/test-pprof \
 	%D%/test-pprof-check \
-	%D%/test-pprof-files \
 	%D%/test-ring \
 	%D%/test-rows \
 	%D%/test-rules \
@@ -92,124 +91,47 @@ TOOL_UNIT_TESTS += \
 	%D%/test-fuzz-profile \
 	%D%/test-tool-filter \
 	%D%/test-tool-flame \
-	%D%/test-tool-numbers \
 	%D%/test-tool-output \
-	%D%/test-tool-otlp \
 	%D%/test-tool-read \
 	%D%/test-tool-serve
-%C%_test_aggregate_LDADD = $(INTERNAL)
-%C%_test_cfi_LDADD = $(INTERNAL)
-%C%_test_cfi_expr_LDADD = $(INTERNAL)
-%C%_test_cfi_insn_LDADD = $(INTERNAL)
-%C%_test_dlclose_gate_LDADD = $(INTERNAL)
-%C%_test_config_LDADD = $(INTERNAL)
-%C%_test_control_message_LDADD = $(INTERNAL)
-%C%_test_config_values_LDADD = $(INTERNAL)
-%C%_test_debugfile_LDADD = $(INTERNAL)
-%C%_test_demangle_LDADD = $(INTERNAL)
-%C%_test_stack_depot_LDADD = $(INTERNAL)
-%C%_test_drain_LDADD = $(INTERNAL)
 %C%_test_encode_SOURCES = %D%/test-encode.c $(PPROF_CHECK)
 %C%_test_encode_LDADD = $(INTERNAL) $(ZLIB_LIBS)
-%C%_test_elf_LDADD = $(INTERNAL)
-%C%_test_event_names_LDADD = $(INTERNAL)
-%C%_test_filestat_LDADD = $(INTERNAL)
 %C%_test_fuzz_cfi_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-cfi.c
 %C%_test_fuzz_cfi_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-cfi"'
-%C%_test_fuzz_cfi_LDADD = $(INTERNAL)
 %C%_test_fuzz_elf_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-elf.c
 %C%_test_fuzz_elf_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-elf"'
-%C%_test_fuzz_elf_LDADD = $(INTERNAL)
 %C%_test_fuzz_environment_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-environment.c
 %C%_test_fuzz_environment_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-environment"'
-%C%_test_fuzz_environment_LDADD = $(INTERNAL)
 %C%_test_fuzz_labels_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-labels.c
 %C%_test_fuzz_labels_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-labels"'
-%C%_test_fuzz_labels_LDADD = $(INTERNAL)
 %C%_test_fuzz_maps_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-maps.c
 %C%_test_fuzz_maps_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-maps"'
-%C%_test_fuzz_maps_LDADD = $(INTERNAL)
 %C%_test_fuzz_profile_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-profile.c
 %C%_test_fuzz_profile_CPPFLAGS = $(TOOL_TEST_CPPFLAGS) -DFUZZER='"fuzz-profile"'
 %C%_test_fuzz_profile_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_fuzz_profile_LDADD = $(TOOL_LIBRARY)
 %C%_test_fuzz_requests_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-requests.c
 %C%_test_fuzz_requests_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-requests"'
-%C%_test_fuzz_requests_LDADD = $(INTERNAL)
-%C%_test_gate_LDADD = $(INTERNAL)
 %C%_test_gzip_LDFLAGS = $(AM_LDFLAGS) -rdynamic
-%C%_test_gzip_LDADD = $(INTERNAL)
-%C%_test_heap_budget_LDADD = $(INTERNAL)
-%C%_test_heap_hot_LDADD = $(INTERNAL)
-%C%_test_heap_rows_LDADD = $(INTERNAL)
-%C%_test_deadlocks_LDADD = $(INTERNAL)
-%C%_test_deferred_LDADD = $(INTERNAL)
-%C%_test_index_LDADD = $(INTERNAL)
-%C%_test_kallsyms_LDADD = $(INTERNAL)
-%C%_test_labels_LDADD = $(INTERNAL)
-%C%_test_process_context_LDADD = $(INTERNAL)
-%C%_test_live_LDADD = $(INTERNAL)
-%C%_test_lock_LDADD = $(INTERNAL)
-%C%_test_lock_event_LDADD = $(INTERNAL)
-%C%_test_lock_holder_LDADD = $(INTERNAL)
-%C%_test_lock_sample_LDADD = $(INTERNAL)
-%C%_test_io_event_LDADD = $(INTERNAL)
 %C%_test_io_event_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_io_sample_take,--wrap=cp_capture_hook
 %C%_test_io_sample_LDADD = $(INTERNAL) -lm
-%C%_test_lock_stepped_LDADD = $(INTERNAL)
-%C%_test_memory_table_LDADD = $(INTERNAL)
-%C%_test_memory_watch_LDADD = $(INTERNAL)
 %C%_test_tail_cache_CFLAGS = $(UNWIND_TEST_CFLAGS)
-%C%_test_tail_cache_LDADD = $(INTERNAL)
-%C%_test_module_list_LDADD = $(INTERNAL)
-%C%_test_modules_LDADD = $(INTERNAL)
-%C%_test_own_time_LDADD = $(INTERNAL)
-%C%_test_pages_LDADD = $(INTERNAL)
-%C%_test_path_LDADD = $(INTERNAL)
-%C%_test_perf_event_LDADD = $(INTERNAL)
-%C%_test_perfmap_LDADD = $(INTERNAL)
 %C%_test_poisson_LDADD = $(INTERNAL) -lm
 %C%_test_pprof_SOURCES = %D%/test-pprof.c $(PPROF_CHECK)
 %C%_test_pprof_LDADD = $(INTERNAL) -lz
 %C%_test_pprof_check_SOURCES = %D%/test-pprof-check.c $(PPROF_CHECK)
 %C%_test_pprof_check_LDADD = $(INTERNAL) -lz
-%C%_test_pprof_files_SOURCES = %D%/test-pprof-files.c $(PPROF_CHECK)
-%C%_test_pprof_files_LDADD = $(INTERNAL) -lz
-%C%_test_loaded_LDADD = $(INTERNAL)
-%C%_test_ring_LDADD = $(INTERNAL)
-%C%_test_rows_LDADD = $(INTERNAL)
-%C%_test_rules_LDADD = $(INTERNAL)
-%C%_test_rules_learn_LDADD = $(INTERNAL)
-%C%_test_unwind_buffer_LDADD = $(INTERNAL)
-%C%_test_sink_LDADD = $(INTERNAL)
-%C%_test_sink_odd_LDADD = $(INTERNAL)
-%C%_test_spans_LDADD = $(INTERNAL)
 %C%_test_strata_LDADD = $(INTERNAL) -lm
-%C%_test_stackmem_LDADD = $(INTERNAL)
 %C%_test_sweep_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_thread_claim,--wrap=cp_mode_ops_thread_begin  -Wl,--wrap=cp_vec_add,--wrap=cp_index_add
-%C%_test_sweep_LDADD = $(INTERNAL)
-%C%_test_symbols_LDADD = $(INTERNAL)
-%C%_test_symbols_broken_LDADD = $(INTERNAL)
-%C%_test_text_LDADD = $(INTERNAL)
-%C%_test_thread_LDADD = $(INTERNAL)
-%C%_test_thread_file_LDADD = $(INTERNAL)
-%C%_test_tick_rate_LDADD = $(INTERNAL)
-%C%_test_tids_LDADD = $(INTERNAL)
 %C%_test_tool_filter_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_filter_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_filter_LDADD = $(TOOL_LIBRARY)
 %C%_test_tool_flame_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_flame_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_flame_LDADD = $(TOOL_LIBRARY)
-%C%_test_tool_numbers_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
-%C%_test_tool_numbers_CFLAGS = $(TOOL_CFLAGS)
-%C%_test_tool_numbers_LDADD = $(TOOL_LIBRARY)
 %C%_test_tool_output_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_output_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_output_LDADD = $(TOOL_LIBRARY)
-%C%_test_tool_otlp_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
-%C%_test_tool_otlp_CFLAGS = $(TOOL_CFLAGS)
-%C%_test_tool_otlp_LDADD = $(TOOL_LIBRARY)
 %C%_test_tool_read_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_read_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_read_LDADD = $(TOOL_LIBRARY) $(ZLIB_LIBS)
@@ -217,17 +139,6 @@ TOOL_UNIT_TESTS += \
 %C%_test_tool_serve_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_serve_LDADD = $(TOOL_LIBRARY) $(INTERNAL)
 %C%_test_unwind_code_CFLAGS = $(UNWIND_TEST_CFLAGS)
-%C%_test_unwind_code_LDADD = $(INTERNAL)
 %C%_test_unwind_dwarf_CFLAGS = $(UNWIND_TEST_CFLAGS)
-%C%_test_unwind_dwarf_LDADD = $(INTERNAL)
 %C%_test_unwind_fp_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
-%C%_test_unwind_fp_LDADD = $(INTERNAL)
 %C%_test_unwind_undescribed_CFLAGS = $(UNWIND_TEST_CFLAGS)
-%C%_test_unwind_undescribed_LDADD = $(INTERNAL)
-%C%_test_utf8_LDADD = $(INTERNAL)
-%C%_test_waiters_LDADD = $(INTERNAL)
-%C%_test_wakes_LDADD = $(INTERNAL)
-%C%_test_wall_LDADD = $(INTERNAL)
-%C%_test_wall_answer_LDADD = $(INTERNAL)
-%C%_test_wall_stack_LDADD = $(INTERNAL)
-%C%_test_wall_visits_LDADD = $(INTERNAL)
