@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # gcc's static analyzer over the library, the interposed functions and the tool: "make analyze", in a build directory;
 # a few minutes. Every warning is either mended, or listed in tests/analyzed.txt with the reason why it is false. A
@@ -16,7 +15,6 @@ flags="-std=gnu11 -O2 -fPIC -D_GNU_SOURCE -DHAVE_CONFIG_H -DCP_LIBDIR=\"/usr/lib
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
-# shellcheck disable=SC2086
 printf '%s\n' $files | FLAGS=$flags xargs -P "$(nproc 2>/dev/null || echo 2)" -n 1 sh -c '
 	"$0" $FLAGS -fanalyzer -fanalyzer-verbosity=0 -fdiagnostics-plain-output -c -o /dev/null "$2" >"$1/$(echo "$2" | tr / _)" 2>&1 ||
 		echo "$2: does not compile" >"$1/failed"' "$gcc" "$work"

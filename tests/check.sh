@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: TIER= MODE= MAKE= check.sh KIND TEST... -- PROGRAM...
 # What "make check" and its like do, in the build directory: chooses from the TESTs by tests/tiers.txt, builds those of
@@ -66,7 +65,6 @@ done
 echo "$((${#beside[@]} + ${#alone[@]})) of ${#tests[@]} tests (${#alone[@]} of them one at a time)"
 [ $((${#beside[@]} + ${#alone[@]})) != 0 ] || exit 1
 needed=$(bash "$srcdir/tests/needed.sh" "${beside[@]}" "${alone[@]}" -- "$@") || exit
-# shellcheck disable=SC2086
 [ -z "$needed" ] || "$MAKE" $needed || exit
 
 status=0

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Lines of the library that its tests run: "make coverage", in a build directory configured with
 # --enable-coverage. Runs all tests, sums up and compares with a floor.

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The static analyzers: "make lint", in a build directory. cppcheck takes seconds, clang-tidy (.clang-tidy
 # says what it is asked) minutes; each finding is an error. LINT="lib/symbols/elf.c ..." looks at these only.
@@ -22,7 +21,6 @@ flags="-std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H -DCP_LIBDIR=\"/usr/lib\" -DCP_BI
 
 if cppcheck=$(find_tool cppcheck); then
 	echo "lint: cppcheck"
-	# shellcheck disable=SC2086
 	"$cppcheck" -q -j "$jobs" --error-exitcode=1 --std=c11 --enable=warning,performance,portability --inline-suppr \
 		--suppressions-list=tests/lint-cppcheck.txt -D_GNU_SOURCE -D__x86_64__ -Iinclude -Ilib -Itools \
 		"-I$builddir" $files || status=1
@@ -31,7 +29,6 @@ else
 fi
 if tidy=$(find_tool clang-tidy); then
 	echo "lint: clang-tidy, $(echo "$files" | wc -w) files"
-	# shellcheck disable=SC2086
 	printf '%s\n' $files | FLAGS=$flags xargs -P "$jobs" -n 1 sh -c '
 		found=$("$0" -quiet "$1" -- $FLAGS 2>/dev/null) || {
 			printf "%s\n" "$found"

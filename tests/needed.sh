@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: needed.sh TEST... -- PROGRAM...
 # Prints those of the PROGRAMs (paths in the build directory) that the TESTs need: unit tests themselves; the programs
@@ -28,7 +27,6 @@ while [ ${#queue[@]} -gt 0 ]; do
 	script=${queue[0]} queue=("${queue[@]:1}")
 	[ -z "${seen[$script]:-}" ] || continue
 	seen[$script]=1
-	# shellcheck disable=SC2086
 	want ${by_path[$script]:-}
 	[[ $script == *.sh && -e $srcdir/$script ]] || continue
 	want tests/tools/pprof-check

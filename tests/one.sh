@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # make one T=NAME: runs one test, and builds only what it needs. NAME is a trap (trap_blocked_signals), a script of
 # tests/e2e or tests/checks (wall), or a unit test (test-ring). The other arguments are the programs that scripts run.
@@ -10,7 +9,6 @@ name=${name##*/}
 
 for script in "tests/traps/${name#trap_}/run.sh" "tests/e2e/$name.sh" "tests/checks/$name.sh"; do
 	[ -e "$srcdir/$script" ] || continue
-	# shellcheck disable=SC2046
 	"$MAKE" -s $(bash "$srcdir/tests/needed.sh" "$script" -- "$@") || exit 1
 	bash "$srcdir/$script"
 	status=$?

@@ -1,12 +1,9 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # make backends OTELCOL=... PROFCHECK=... PYROSCOPE=... PARCA=...: profiles of all modes go to real receivers, which are started on
 # loopback with what they store in a temporary folder, and are asked back. A receiver whose binary is not named is
 # skipped with a line. docs/backends.md says how to get them.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-need python3
-[ -x "$cprof" ] || skip "the cprof tool is not built"
+need python3 "$cprof"
 srcdir=$(cd "$srcdir" && pwd)
 
 ${CC:-cc} -O1 -g -pthread "$srcdir/tests/backends/backends-host.c" -o "$work/backends-host" || exit 1

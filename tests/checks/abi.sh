@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The ABI only grows: the items that tests/checks/abi.txt records (exported functions of the public headers with
 # their types, sizes and offsets of structs, numbers) are there, unchanged. The types need gcc, whichever compiler the

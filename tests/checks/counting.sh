@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The closing line of "./bootstrap check" counts what it should, and what failed is shown:
 # tests/count.sh and tests/failures.sh on made-up results.

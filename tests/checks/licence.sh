@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every source file names the project's licence in its first two lines, and no other licence. --fix adds the line.
 set -eu

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every mutant (tests/mutants/*.txt) fits the sources, has its tests, and is named in docs/traps.md in the
 # row of its test; every row there says how its test was seen to fail.

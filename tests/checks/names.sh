@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A function that other files call begins with its file's name: cp_<file>_<verb> in the library, ct_<file>_<verb> in
 # the tool; and no two files of a program have one name. So a call tells where its function is.

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # docs/overhead.md is what its template and the figures of docs/overhead.json give, so that nobody mends a figure by
 # hand; what the template and the targets name is measured by some script; and a part that was measured on another machine,

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Checks libcprof.so as it is linked, where the linker's optimizer (--enable-lto) has moved code between functions: the
 # functions of lib/base/, lib/sample/, signal/ and guess/ folders, and the functions that they call, are all of those

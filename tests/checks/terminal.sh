@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Text from outside reaches a terminal in one way only: in the tool, stdout and stderr behind the guard of
 # tools/core/out_guard.c; in the library, cp_log. Nothing else writes to standard output or error.

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # docs/traps.md names every trap test, and only tests that are there; so does the threat model's table.
 set -eu

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Ground truth in short: shares within the error of so many random samples (4.5 standard
 # deviations: one failure in 30,000 runs), the total within what the clock's grain allows.
@@ -8,10 +7,7 @@
 # A thread's sum is right to within a period, its first expiry being random in the period. Not in any
 # sample: main's last tick of up to 10 ms, and what threads and the collector take for themselves.
 run() { # name frequency threads unwinder
-	CPUPROFILE_FREQUENCY=$2 CPROF_UNWIND=$4 profiled "$1" ./tests/e2e/accuracy-host 2 "$3"
-	check_status "$1" 0
-	check_quiet "$1"
-	check_valid "$work/$1.pb"
+	CPUPROFILE_FREQUENCY=$2 CPROF_UNWIND=$4 profiles_well profiled "$1" ./tests/e2e/accuracy-host 2 "$3"
 	total=$("$pprof_check" --total "$work/$1.pb" | awk '$1 == "samples" { n = $3 }
 		$1 == "cpu" { print n, $3 }')
 	"$pprof_check" --top 0 "$work/$1.pb" | awk -v name="$1" -v total="$total" -v hz="$2" \

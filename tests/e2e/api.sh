@@ -3,8 +3,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 
 mkdir "$work/files"
-bare api ./tests/e2e/api-host "$work/files"
-check_status api 0
+ends_well bare api ./tests/e2e/api-host "$work/files"
 grep -qx 'as expected' "$work/api.out" || fail "$(cat "$work/api.out")"
 check_quiet api
 cd "$work/files" || exit 1

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every command of docs/commands.md, of cprof(1)'s EXAMPLES and of README.md's "console" blocks, run as written there,
 # and what it left looked at. documents.sh runs the "sh" blocks.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof record: a window of a process in modes that are off, which are off again afterwards and leave no file, and of a
 # mode that is on, without what was before.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 cd "$work"
 

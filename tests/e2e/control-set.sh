@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof set: other rates and thresholds while modes run. What was recorded before keeps its weight, so totals are right;
 # the files tell what was set; bad values are refused, and change nothing.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 cd "$work"
 

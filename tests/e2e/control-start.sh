@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof start and stop: every mode in a process that was started without any, with settings, for a time; the files, and
 # what is said where it can't be.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 client=$(realpath "$srcdir/tests/lib/control-client.py")
 cd "$work"

@@ -3,7 +3,6 @@
 # The windows of a run sum to the run: of every mode and companion in the library's table, of every type that is a sum,
 # stack by stack, and in the comments; for three who take windows at the same time, while threads and children end, and to
 # the end of the process.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 program=$builddir/tests/e2e/windows-host
 "$builddir/tests/tools/list-modes" >"$work/modes" || fail "no list of modes"

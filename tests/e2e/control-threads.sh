@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof threads: every thread with its stack and what it waits for, with no mode on; and no call of the program notices.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 cd "$work"
 

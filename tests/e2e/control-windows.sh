@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Windows of a running process (tools/control/control.h), taken by several at once: nothing is missing, nothing is in two
 # windows, whatever the others do; a mode that was turned on for windows keeps nothing and ends with the last of them.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 cd "$work"
 takes=$builddir/tests/tools/take-windows

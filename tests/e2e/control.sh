@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The control socket, and cprof ps: which processes have one, what it says of them, and what is said where there is
 # none.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 
 # By default: while a mode is on.

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof diff: table, gate, statistics.
 srcdir=$(cd "$srcdir" && pwd)

@@ -15,8 +15,7 @@ printf '#!/bin/sh\nexec %s "$@"\n' "$CC" >"$work/bin/cc" && chmod +x "$work/bin/
 PATH=$work/bin:$PATH
 LD_LIBRARY_PATH=$(dirname "$CP_LIBRARY")
 export PATH LD_LIBRARY_PATH
-CPROF_SYMBOLIZE=names
-export CPROF_SYMBOLIZE
+export CPROF_SYMBOLIZE=names
 $CC -O1 -g -pthread "$srcdir/examples/02-preloaded.c" -o "$work/app" || fail "the program does not build"
 
 # A server that takes what is pushed, in place of those that aren't here.

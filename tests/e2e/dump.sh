@@ -1,9 +1,7 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof dump: a running process's profiles, over its control socket, in files here; what to do where there is no socket.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
+need "$cprof"
 host=$work/burner
 $CC -O2 -g -o "$host" "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doesn't compile"
 mkdir "$work/here" "$work/there"

@@ -109,8 +109,7 @@ done
 for engine in perf timer; do
 	CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 CPUPROFILE="$work/both-$engine.cpu.pb" WALLPROFILE="$work/both-$engine.wall.pb" \
 		CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1 event_profiled "both-$engine" "$host" touches 2000
-	check_status "both-$engine" 0
-	check_quiet "both-$engine"
+	check_ended "both-$engine" 0
 	read -r many _ <<<"$(events "$work/both-$engine.pb" 'touches_much;touches;main')"
 	# The first pages of the other modes' rings are touched by their handlers.
 	check_about "touches_much beside $engine" "$many" 14000 30 "$work/both-$engine.pb"
@@ -119,13 +118,11 @@ done
 
 # The CPU mode's first signal is its only one. The kernel drops it while that of another event pends, which may have
 # another number.
-CPROF_CPU_ENGINE=perf CPUPROFILE_FREQUENCY=5 profiled pends "$host" pends 20000 "$work/pends.event.pb"
-check_status pends 0
+CPROF_CPU_ENGINE=perf CPUPROFILE_FREQUENCY=5 ends_well profiled pends "$host" pends 20000 "$work/pends.event.pb"
 check_stack "$work/pends.pb" 'works_on;'
 
 # A program starts it itself.
-bare api env LD_PRELOAD="$CP_LIBRARY" "$host" api 900 "$work/api.pb"
-check_status api 0
+ends_well bare api env LD_PRELOAD="$CP_LIBRARY" "$host" api 900 "$work/api.pb"
 [ "$(events "$work/api.pb" '^touches_(before|after|paused)')" = "0 0" ] || fail "api: faults while the mode was off"
 read -r many _ <<<"$(events "$work/api.pb" 'touches_much')"
 # The profiler's own faults, for the first pages of the thread's ring, lead to a hit or two more.

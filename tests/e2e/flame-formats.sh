@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof folded and convert: each format opened by its own reader where that is installed.
 srcdir=$(cd "$srcdir" && pwd)

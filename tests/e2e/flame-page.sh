@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The page of `cprof flame` in headless Chromium, driven like a user would.
 srcdir=$(cd "$srcdir" && pwd)

@@ -5,8 +5,7 @@
 
 mkdir "$work/ours"
 # An interval at which a block of 1 MiB is always sampled, and counts once.
-CPUPROFILE_FREQUENCY=500 CPROF_HEAP_INTERVAL=16K bare linked ./tests/e2e/gperftools-host "$work/ours"
-check_status linked 0
+CPUPROFILE_FREQUENCY=500 CPROF_HEAP_INTERVAL=16K ends_well bare linked ./tests/e2e/gperftools-host "$work/ours"
 grep -qx 'as expected' "$work/linked.out" || fail "$(cat "$work/linked.out")"
 check_quiet linked
 cd "$work/ours" || exit 1

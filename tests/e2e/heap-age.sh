@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is in use has the label age: a power of two seconds that the blocks have reached. cprof leaks shows it, and how
 # far sampled values may be from the truth.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 begin=$(date +%s)
 heap_profiled ages ./tests/e2e/heap-views-host ages
 end=$(date +%s)
-check_status ages 0
-check_quiet ages
+check_ended ages 0
 check_heap "$work/ages.pb"
 "$pprof_check" --raw "$work/ages.pb" >"$work/raw"
 # The age in the file is no less than the power of two below what the program says, and no more than the test took.
@@ -36,7 +34,6 @@ awk -F '\t' -v whole=$((end - begin + 1)) '
 # In exact mode no time is kept.
 CPROF_HEAP_INTERVAL=1 heap_profiled exact ./tests/e2e/heap-sites leak 1000000
 "$pprof_check" --raw "$work/exact.pb" | grep -q age= && fail "ages in exact mode"
-cprof=$builddir/cprof
 if [ -x "$cprof" ]; then
 	"$cprof" leaks "$work/ages.pb" >"$work/leaks" || fail "leaks fails"
 	grep -Eq '^ +in use +error +share +blocks +each +age +where' "$work/leaks" &&

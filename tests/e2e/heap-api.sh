@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The heap mode through the API: a run holds what was allocated in it and nothing else; a dump in
 # between; labels of the thread.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
-bare api ./tests/e2e/heap-api "$work/first.pb" "$work/second.pb" "$work/dump.pb"
-check_status api 0
-check_quiet api
+runs_well bare api ./tests/e2e/heap-api "$work/first.pb" "$work/second.pb" "$work/dump.pb"
 check_heap "$work/first.pb" "$work/second.pb" "$work/dump.pb"
 
 values_are "$work/first.pb" site_first "10 1000 9 900"

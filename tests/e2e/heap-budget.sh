@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # CPROF_HEAP_BUDGET: the interval follows the program, so that so many samples come in a second, and sums stay right
 # over all intervals, also those of blocks that are freed when another interval is in force.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_CHECKPOINT=0
 
-CPROF_HEAP_BUDGET=2000 heap_profiled budget ./tests/e2e/heap-budget-host
-check_status budget 0
-check_quiet budget
+CPROF_HEAP_BUDGET=2000 runs_well heap_profiled budget ./tests/e2e/heap-budget-host
 check_valid_as heap "$work/budget.pb"
 "$pprof_check" --comments "$work/budget.pb" >"$work/comments"
 read -r smallest largest changes <<<"$(sed -n 's/.*budget 2000 samples a second, so far intervals from \([0-9]*\) to \([0-9]*\) bytes, changed \([0-9]*\) times.*/\1 \2 \3/p' "$work/comments")"
@@ -33,9 +30,7 @@ echo "# intervals $smallest to $largest, $changes changes"
 [ ! -s "$work/wrong" ] || fail "$(cat "$work/wrong")"
 
 # A share of the CPU time: what the samples took, by the file's own account, is about that at most.
-CPROF_HEAP_BUDGET=1% heap_profiled share ./tests/e2e/heap-budget-host
-check_status share 0
-check_quiet share
+CPROF_HEAP_BUDGET=1% runs_well heap_profiled share ./tests/e2e/heap-budget-host
 check_comment "$work/share.pb" 'budget 1% of the CPU time, so far intervals from [0-9]* to [0-9]* bytes, changed [0-9]* times'
 CPROF_HEAP_BUDGET=101% heap_profiled much true
 grep -q "^libcprof: .*CPROF_HEAP_BUDGET.*101%.*1% to 100% of the CPU time" "$work/much.err" || fail "101%: $(cat "$work/much.err")"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What partly used pages keep in memory, per stack, against a program that knows it: exactly where every page is watched,
 # within 5 standard errors where one page in 16 is. For every allocator, sampled and in exact mode.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 # Compares a run's file with what the program says. FACTOR: pages per watched page. SLACK: what the truth lacks of a site:
@@ -34,8 +33,7 @@ census() { # name interval pages
 	watch_one_page_in "$3"
 	CPROF_SYMBOLIZE=names CPROF_CHECKPOINT=0 CPROF_HEAP_VIEWS=fragmentation CPROF_HEAP_INTERVAL=$2 \
 		heap_profiled "$1" ./tests/e2e/heap-census-host
-	check_status "$1" 0
-	check_quiet "$1"
+	check_ended "$1" 0
 	check_valid_as fragmentation "$work/$1.fragmentation.pb"
 }
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Heap dumps after an amount was allocated, freed, or is in use; after a time; on a signal; the file of the high-water
 # mark; the report of memory in use at exit.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_INTERVAL=1
 

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # CPROF_HEAP_INTERVAL=1: every site's objects and bytes, allocated and in use, are the truth to the
 # byte, with every allocator: two threads, realloc chains, failed calls, blocks of other threads.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_INTERVAL=1
 
 for allocator in $(allocators); do
 	use_allocator "$allocator"
-	heap_profiled "$allocator" ./tests/e2e/heap-sites exact
-	check_status "$allocator" 0
-	check_quiet "$allocator"
+	runs_well heap_profiled "$allocator" ./tests/e2e/heap-sites exact
 	check_heap "$work/$allocator.pb" "$work/$allocator.peak.pb"
 	sites_are_as_said "$allocator"
 done

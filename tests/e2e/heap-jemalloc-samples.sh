@@ -2,13 +2,10 @@
 # A jemalloc after 5.3.1 tells only of the blocks that it samples itself: the profile has these, with jemalloc's own
 # interval. If jemalloc doesn't sample, or the program uses its hooks, a line says so. The allocator is a stand-in with
 # such a mallctl; heap-jemalloc-static.sh tests a real one (JEMALLOC_LIBRARY).
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 host=./tests/e2e/heap-jemalloc-samples-host
 
-heap_profiled samples $host
-check_status samples 0
-check_quiet samples
+runs_well heap_profiled samples $host
 check_heap "$work/samples.pb"
 check_comment "$work/samples.pb" 'jemalloc 5.4.0 tells of the blocks that it samples itself: interval 16384 bytes'
 while read -r site objects bytes in_use in_use_bytes; do
@@ -20,13 +17,11 @@ while read -r site objects bytes in_use in_use_bytes; do
 		fail "$site is $(heap_values "$work/samples.pb" "(^|;)$site(;|\$)"), not $objects $bytes $in_use $in_use_bytes"
 done <"$work/samples.out"
 
-HOST=idle heap_profiled idle $host
-check_status idle 0
+HOST=idle ends_well heap_profiled idle $host
 grep -q "^libcprof: allocations of this program can't be seen: jemalloc 5.4.0 tells of its own samples only: it must run with MALLOC_CONF=prof:true,prof_active:true" "$work/idle.err" ||
 	fail "idle says: $(cat "$work/idle.err")"
 
-HOST=taken heap_profiled taken $host
-check_status taken 0
+HOST=taken ends_well heap_profiled taken $host
 grep -q 'jemalloc 5.4.0 tells of its own samples only: others use its hooks' "$work/taken.err" ||
 	fail "taken says: $(cat "$work/taken.err")"
 finish

@@ -2,7 +2,6 @@
 # A jemalloc that is linked into the program: seen through its hooks, which a comment says. Exact mode
 # is the truth to the byte for every function that is hooked, by two threads; sampled mode is within
 # its error and finds the leak; also where mallctl is no dynamic symbol, and where it has a prefix.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 limit=$bounded
 
@@ -23,8 +22,7 @@ check_said() { # name
 }
 
 exact() { # name program argument...
-	CPROF_HEAP_INTERVAL=1 heap_profiled "$1" "$work/$2" "${@:3}"
-	check_status "$1" 0
+	CPROF_HEAP_INTERVAL=1 ends_well heap_profiled "$1" "$work/$2" "${@:3}"
 	check_heap "$work/$1.pb" "$work/$1.peak.pb"
 	check_said "$1"
 	sites_are_as_said "$1"
@@ -33,9 +31,7 @@ exact() { # name program argument...
 heap_profiled version "$work/plain" exact
 # A jemalloc after 5.3.1: 763 samples of its own are expected.
 if grep -q 'tells of its own samples only: it must run with' "$work/version.err"; then
-	MALLOC_CONF=prof:true,prof_active:true heap_profiled own "$work/plain" leak 400000000
-	check_status own 0
-	check_quiet own
+	MALLOC_CONF=prof:true,prof_active:true runs_well heap_profiled own "$work/plain" leak 400000000
 	check_heap "$work/own.pb"
 	check_comment "$work/own.pb" 'tells of the blocks that it samples itself: interval 524288 bytes'
 	read -r _ _ _ bytes <<<"$(heap_values "$work/own.pb" 'planted_leak')"
@@ -88,8 +84,7 @@ if command -v objcopy >/dev/null && objcopy $renames "$archive" "$work/prefixed.
 fi
 
 # 763 samples are expected; the standard error of one run is 3.6 %.
-heap_profiled sampled "$work/plain" leak 400000000
-check_status sampled 0
+ends_well heap_profiled sampled "$work/plain" leak 400000000
 check_heap "$work/sampled.pb"
 check_said sampled
 read -r _ _ objects bytes <<<"$(heap_values "$work/sampled.pb" 'planted_leak')"
@@ -99,8 +94,7 @@ read -r _ _ objects bytes <<<"$(heap_values "$work/sampled.pb" 'planted_leak')"
 
 # Without symbols mallctl can't be found, and that nothing is seen is said.
 if command -v strip >/dev/null && strip -o "$work/stripped" "$work/plain"; then
-	heap_profiled stripped "$work/stripped" exact
-	check_status stripped 0
+	ends_well heap_profiled stripped "$work/stripped" exact
 	[ "$(grep -c "^libcprof: allocations of this program can't be seen: " "$work/stripped.err")" = 1 ] ||
 		fail "stripped says: $(cat "$work/stripped.err")"
 fi

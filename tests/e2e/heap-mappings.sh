@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # CPROF_HEAP_VIEWS=mmap: the memory that the program maps by itself, in its own file, which stays right when it is
 # unmapped in pieces, mapped over, moved, or changed by the break.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_VIEWS=mmap
 
-bare plain ./tests/e2e/heap-mappings-host
-check_status plain 0
-heap_profiled maps ./tests/e2e/heap-mappings-host
-check_status maps 0
-check_quiet maps
+ends_well bare plain ./tests/e2e/heap-mappings-host
+runs_well heap_profiled maps ./tests/e2e/heap-mappings-host
 check_heap "$work/maps.pb"
 "$pprof_check" --mode mmap "$work/maps.mmap.pb" >"$work/check.log" 2>&1 || fail "$(head -n 5 "$work/check.log")"
 
@@ -37,8 +33,7 @@ if command -v sqlite3 >/dev/null; then
 		use_allocator "$allocator"
 		heap_profiled sqlite sqlite3 "$work/$allocator.db" 'pragma mmap_size=100000000; create table t(a);
 			insert into t values (randomblob(1000000)); select length(a) from t;'
-		check_status sqlite 0
-		check_quiet sqlite
+		check_ended sqlite 0
 		[ "$(tail -n 1 "$work/sqlite.out")" = 1000000 ] || fail "$allocator: sqlite says $(cat "$work/sqlite.out")"
 		"$pprof_check" --mode mmap "$work/sqlite.mmap.pb" >"$work/check.log" 2>&1 ||
 			fail "$allocator: $(head -n 5 "$work/check.log")"
@@ -46,7 +41,6 @@ if command -v sqlite3 >/dev/null; then
 fi
 
 # Off: no file.
-CPROF_HEAP_VIEWS=none heap_profiled off ./tests/e2e/heap-mappings-host
-check_status off 0
+CPROF_HEAP_VIEWS=none ends_well heap_profiled off ./tests/e2e/heap-mappings-host
 [ ! -e "$work/off.mmap.pb" ] || fail "a file of mappings that nobody asked for"
 finish

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Which part of what is in use is resident, per stack; and the table of the process's resident memory, which adds up to it.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
-cprof=$builddir/cprof
 
 # Sums of values 4 to 7 of a site: in use, resident, swapped, untouched, in MB.
 resident() { # file site
@@ -14,9 +12,7 @@ resident() { # file site
 # In exact mode nothing is estimated. The allocator writes to the page before each block, and to that of the block's first
 # bytes: 16 bytes of a page of the next block, too.
 for interval in 1 512K; do
-	CPROF_HEAP_VIEWS=resident CPROF_HEAP_INTERVAL=$interval heap_profiled resident ./tests/e2e/heap-views-host resident
-	check_status resident 0
-	check_quiet resident
+	CPROF_HEAP_VIEWS=resident CPROF_HEAP_INTERVAL=$interval runs_well heap_profiled resident ./tests/e2e/heap-views-host resident
 	check_heap "$work/resident.pb"
 	for site in touched:100:0 half:50:50 untouched:0:100; do
 		IFS=: read -r name present absent <<<"$site"
@@ -44,8 +40,7 @@ TEXT
 # What the allocator gave for the blocks in use, against its own malloc_usable_size.
 for allocator in $(allocators); do
 	use_allocator "$allocator"
-	CPROF_HEAP_VIEWS=resident CPROF_HEAP_INTERVAL=1 heap_profiled usable ./tests/e2e/heap-views-host usable
-	check_status usable 0
+	CPROF_HEAP_VIEWS=resident CPROF_HEAP_INTERVAL=1 ends_well heap_profiled usable ./tests/e2e/heap-views-host usable
 	check_heap "$work/usable.pb"
 	said=$(cat "$work/usable.out")
 	read -r all given <<<"$("$pprof_check" --raw "$work/usable.pb" |
@@ -61,8 +56,7 @@ table() { # file name
 }
 
 # Of 64 MB in blocks of 1 kB one in eight is in use, but the pages stay.
-heap_profiled spare ./tests/e2e/heap-views-host spare
-check_status spare 0
+ends_well heap_profiled spare ./tests/e2e/heap-views-host spare
 used=$(table "$work/spare.pb" 'heap in use') spare=$(table "$work/spare.pb" 'heap not in use')
 rounded=$(table "$work/spare.pb" 'its sizes rounded up')
 # Each block of 1 kB takes 8 bytes more.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # "The heap says 125 MB, the process has 875": docs/leaks.md's program and commands, with the allocator's own statistics as
 # the witness. What is in use, and what is free with the allocator, is what glibc says.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 need python3
 [ -x "$builddir/cprof" ] || skip "built without the tool"
@@ -27,8 +26,7 @@ file=$work/cache.now.pb
 exec 9>&-
 status=0
 wait $server || status=$?
-check_status cache 0
-check_quiet cache
+check_ended cache 0
 
 # Sums over the arenas are the last ones of their kind.
 stat() {

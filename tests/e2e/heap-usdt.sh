@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The static probes for tools outside: readelf finds them, and a tool that listens is told of each sampled block what the
 # profile says of all.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 "${READELF:-readelf}" -n "$CP_LIBRARY" >"$work/notes" 2>/dev/null
@@ -20,8 +19,7 @@ mapfile -t free < <(note free)
 
 heap_profiled probed ./tests/e2e/heap-usdt-host "${alloc[@]}" "${free[@]}"
 [ "$status" = 77 ] && finish # not x86_64
-check_status probed 0
-check_quiet probed
+check_ended probed 0
 check_heap "$work/probed.pb"
 read -r count bytes kept freed strangers <"$work/probed.out"
 read -r _ all _ live <<<"$(heap_values "$work/probed.pb" site_probed)"

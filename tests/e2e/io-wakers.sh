@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # NAME.wakers.EXT of the I/O mode, with CPROF_IO_WAKERS=1: for reads of a pipe and of an eventfd, the stack that waits and
 # the stack that writes, with the shares that the program gives to its two writers.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 
 io_profiled() { # name kind [variable=value...]
@@ -25,9 +23,7 @@ check_of_waker() { # name waker leaf waits ns
 for kind in pipe eventfd number; do
 	leaf=write waits_in=read
 	[ $kind = number ] && leaf=syscall waits_in=syscall
-	io_profiled $kind $kind CPROF_IO_WAKERS=1
-	check_status $kind 0
-	check_quiet $kind
+	runs_well io_profiled $kind $kind CPROF_IO_WAKERS=1
 	check_valid_as io "$work/$kind.pb" "$work/$kind.wakers.pb"
 	read -r _ a b <"$work/$kind.out"
 	check_of_waker $kind producer_a $leaf $waits_in 28 "$a"
@@ -37,7 +33,6 @@ done
 "$pprof_check" --raw "$work/pipe.wakers.pb" 2>/dev/null | grep -q 'kind=pipe' || fail "the kind isn't told"
 
 # Nobody asked for it.
-io_profiled off pipe
-check_status off 0
+ends_well io_profiled off pipe
 [ ! -e "$work/off.wakers.pb" ] || fail "a file of wakers that nobody asked for"
 finish

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The I/O mode: exact counts, rows with labels, delay as the program measures it.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 host=$builddir/tests/e2e/io-host
 export CPROF_CHECKPOINT=0
 
 bare plain "$host" counts "$work" 1000
 io_profiled counts "$host" counts "$work" 1000
-check_status counts 0
-check_same_output counts plain
-check_quiet counts
+check_ended counts 0 plain
 check_valid_as io "$work/counts.pb"
 check_io_counts "$work/counts.pb" "write pipe" 1001 7001 0
 check_io_counts "$work/counts.pb" "read pipe" 2050 7000 50
@@ -36,8 +33,7 @@ check_io_rows_sum "$work/counts.pb"
 	fail "failed reads of many: $(io_values "$work/counts.pb" ';pipes[;.]' 'error=EAGAIN')"
 
 # A row of an op and kind of its own is exact, however few of its calls were chosen.
-io_profiled all "$host" counts "$work" 20
-check_status all 0
+ends_well io_profiled all "$host" counts "$work" 20
 [ "$(io_values "$work/all.pb" ';pipes[;.]' 'op=read' | cut -d' ' -f1,3,4)" = "41 140 1" ] ||
 	fail "reads of pipes: $(io_values "$work/all.pb" ';pipes[;.]' 'op=read')"
 [ "$(io_values "$work/all.pb" ';pipes[;.]' 'error=EAGAIN' | cut -d' ' -f1,3,4)" = "1 0 1" ] ||
@@ -48,8 +44,7 @@ check_status all 0
 	fail "writes: $(io_values "$work/all.pb" ';files[;.]' 'op=write')"
 
 # Rows sum to what was counted in every dump, whatever becomes of the threads.
-io_profiled crowd "$host" crowd "$work"
-check_status crowd 0
+ends_well io_profiled crowd "$host" crowd "$work"
 for dump in crowd.0001 crowd.0002 crowd; do
 	check_valid_as io "$work/$dump.pb"
 	check_io_rows_sum "$work/$dump.pb"
@@ -83,8 +78,7 @@ fi
 ! "$pprof_check" --comments "$work/all.pb" | grep -q 'uses io_uring' || fail "io_uring is seen where it isn't used"
 
 # Delay as the program measures it around each call.
-io_profiled delays "$host" delays "$work"
-check_status delays 0
+ends_well io_profiled delays "$host" delays "$work"
 while read -r function ns; do
 	op=$(case $function in reads_pipe) echo read ;; receives) echo recv ;; polls) echo poll ;; syncs) echo sync ;; esac)
 	got=$(io_values "$work/delays.pb" ";$function[;.]" "op=$op" | cut -d' ' -f2)

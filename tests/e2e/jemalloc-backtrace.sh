@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # jemalloc's own profiler (opt.prof) unwinds by libcprof, with and without a mode, unless CPROF_JEMALLOC_BACKTRACE=0
 # leaves its own unwinder; cprof_backtrace finds the same stacks. A jemalloc that doesn't profile is left alone.
@@ -6,17 +5,14 @@
 host=./tests/e2e/jemalloc-backtrace-host
 jemalloc=$(ldconfig -p 2>/dev/null | sed -n 's/.*libjemalloc\.so\.2.* => //p' | head -n 1)
 
-bare alone env LD_PRELOAD="$CP_LIBRARY" $host
-check_status alone 0
+ends_well bare alone env LD_PRELOAD="$CP_LIBRARY" $host
 [ "$(cat "$work/alone.out")" = 'whose: none
 own: 1' ] || fail "without jemalloc: $(cat "$work/alone.out")"
 [ "$jemalloc" ] || { echo "# there is no libjemalloc.so.2"; finish; }
 told() { # name settings...
 	name=$1
 	shift
-	bare "$name" env -u MALLOC_CONF LD_PRELOAD="$CP_LIBRARY $jemalloc" "$@" $host
-	check_status "$name" 0
-	check_quiet "$name"
+	runs_well bare "$name" env -u MALLOC_CONF LD_PRELOAD="$CP_LIBRARY $jemalloc" "$@" $host
 }
 told idle MALLOC_CONF=prof:true
 grep -q '^whose: .*jemalloc' "$work/idle.out" || grep -q '^whose: .*libcprof' "$work/idle.out" ||

@@ -1,10 +1,7 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A process that ends or executes a program while somebody has a window of it hands the window over: to cprof push, record and serve, also of
 # modes without a file; nothing is lost, nothing counted twice, and a consumer that doesn't listen is not waited for.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
-cprof=$builddir/cprof
 export XDG_STATE_HOME=$work/state
 cp "$srcdir/tests/lib/last-window-stranger.py" "$work/stranger.py"
 cd "$work"

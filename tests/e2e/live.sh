@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof live, through tmux as a person sees it: functions, modes by keys, flame graph, threads, filter, pause, sizes,
 # colours; the terminal afterwards; what is on in the process afterwards.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 need tmux stty
 $python -c 'import ctypes; ctypes.CDLL("libncursesw.so.6")' 2>/dev/null || skip "libncursesw6 is not installed"

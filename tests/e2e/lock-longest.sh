@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The longest wait of each row of a lock profile: as long as the hold at least, and at most what the program measured.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 
 longest_of() { # file function
@@ -18,9 +16,7 @@ check_longest() { # file function least most
 }
 
 # A wait of 20 ms or more is recorded in any case.
-lock_profiled on ./tests/e2e/lock-longest-host
-check_status on 0
-check_quiet on
+runs_well lock_profiled on ./tests/e2e/lock-longest-host
 check_valid_as lock "$work/on.pb" "$work/on.holders.pb"
 while read -r function most; do
 	least=1000000
@@ -28,7 +24,6 @@ while read -r function most; do
 	check_longest "$work/on.pb" "$function" $least "$most"
 done <"$work/on.out"
 
-cprof=$builddir/cprof
 if [ -x "$cprof" ]; then
 	"$cprof" locks "$work/on.pb" >"$work/locks"
 	grep -Eq '^the_lock: .* in [0-9]+ waits, .*, the longest (6[0-9]|[7-9][0-9]|[0-9]{3})(\.[0-9]+)?ms' "$work/locks" &&

@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Rust's std::sync, whose locks wait in futexes through libc's syscall().
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 need rustc
 limit=$bounded
@@ -37,12 +35,9 @@ fn main() {
 END
 rustc -O -o "$work/locks" "$work/locks.rs" 2>"$work/rustc.err" ||
 	skip "rustc does not compile here: $(tail -n 1 "$work/rustc.err")"
-bare bare "$work/locks"
-check_status bare 0
+ends_well bare bare "$work/locks"
 lock_profiled rust "$work/locks"
-check_status rust 0
-check_same_output rust bare
-check_quiet rust
+check_ended rust 0 bare
 check_valid_as lock "$work/rust.pb"
 for function in in_mutex 'in_(read|write)' in_condvar in_channel; do
 	[ "$(lock_ns "$work/rust.pb" "^syscall;.*[^;]*$function(;|[^a-z_])" '^0x')" -gt 0 ] ||

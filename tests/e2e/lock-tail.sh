@@ -1,13 +1,9 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The holder of a lock is named where its last act is the unlock, which is then a tail call: when the
 # unlock runs, the holder's frame is gone.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
-lock_profiled tail ./tests/e2e/lock-tail-host
-check_status tail 0
-check_quiet tail
+runs_well lock_profiled tail ./tests/e2e/lock-tail-host
 check_valid_as lock "$work/tail.pb" "$work/tail.holders.pb"
 cases=0
 while read -r lock holder; do

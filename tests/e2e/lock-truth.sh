@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Waits of every kind, compared with the program's own measurements: per kind; the variable's name; waiters and holders.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 
 with_inner
@@ -15,9 +13,7 @@ check_holders() { # name
 
 # Each kind, of which a thread has few enough waits that all are recorded: the profile has the waits that slept, to 5 %,
 # and not a nanosecond that the program didn't wait.
-lock_profiled kinds ./tests/e2e/lock-host
-check_status kinds 0
-check_quiet kinds
+runs_well lock_profiled kinds ./tests/e2e/lock-host
 check_valid_as lock "$work/kinds.pb" "$work/kinds.holders.pb"
 kinds=0
 while read -r kind around within; do
@@ -29,9 +25,7 @@ done <"$work/kinds.out"
 inner=
 
 # The thread that held it for long, not the thread that unlocked last.
-lock_profiled holders ./tests/e2e/lock-host holders
-check_status holders 0
-check_quiet holders
+runs_well lock_profiled holders ./tests/e2e/lock-host holders
 check_valid_as lock "$work/holders.pb" "$work/holders.holders.pb"
 check_delay_share "$work/holders.pb" '^pthread_mutex_lock;(quick|slow)_holder;hold;' 99
 check_holders holders
@@ -44,9 +38,7 @@ awk -v told="$told" -v told_all="$(lock_ns "$work/holders.holders.pb" .)" -v slo
 check_delay_share "$work/holders.holders.pb" '^pthread_mutex_unlock;(quick|slow)_holder;hold;' 99
 
 # A thread holds the lock for long ten times, among a hundred thousand short holds, few of which are recorded.
-lock_profiled rare ./tests/e2e/lock-host rare
-check_status rare 0
-check_quiet rare
+runs_well lock_profiled rare ./tests/e2e/lock-host rare
 check_holders rare
 read -r around within <"$work/rare.out"
 check_waited "for the rare holder" "$(lock_ns "$work/rare.holders.pb" '^pthread_mutex_unlock;rare_holder;hold_often;')" \

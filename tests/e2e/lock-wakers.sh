@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # NAME.wakers.EXT: for each kind of wait, the stack that waits and the stack that ends the wait, with the shares that the
 # program gives to its two waking threads; waits that nobody ends, and that another process ends.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 
 # "waits ns" of the rows whose waiting function and waking part match.
@@ -24,9 +22,7 @@ for kind in sem:sem_wait cond:pthread_cond_wait broadcast:pthread_cond_wait cnd:
 	futex:syscall join:pthread_join; do
 	name=${kind%:*} waits_in=${kind#*:} wakers="producer_a producer_b"
 	[ $name = join ] && wakers="worker_a worker_b"
-	lock_profiled $name ./tests/e2e/lock-wakers-host $name
-	check_status $name 0
-	check_quiet $name
+	runs_well lock_profiled $name ./tests/e2e/lock-wakers-host $name
 	check_valid_as lock "$work/$name.pb" "$work/$name.wakers.pb"
 	read -r _ a b <"$work/$name.out"
 	set -- $wakers
@@ -41,8 +37,7 @@ grep -q ' produce$' "$work/top" || fail "the first function of the top isn't tha
 
 for kind in timeout:sem_timedwait:timed_out process:sem_wait:waker_unknown; do
 	name=${kind%%:*} waits_in=${kind#*:} mark=${kind##*:}
-	lock_profiled $name ./tests/e2e/lock-wakers-host $name
-	check_status $name 0
+	ends_well lock_profiled $name ./tests/e2e/lock-wakers-host $name
 	check_valid_as lock "$work/$name.wakers.pb"
 	read -r waits ns <<<"$(lock_values "$work/$name.wakers.pb" "^\[${mark//_/ }\];${waits_in%:*};")"
 	# All that there were: if this thread comes late, the other process has posted before, and it needs no wait.

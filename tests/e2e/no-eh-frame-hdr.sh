@@ -45,10 +45,7 @@ $CC $flags -shared "$(name linked)" -o "$work/liblinked.so" "$work/lib.c" &&
 		-Wl,-rpath,"$work" -ldl || skip "the linker does not take --no-eh-frame-hdr"
 "$READELF" -lW "$work/program" | grep -q GNU_EH_FRAME && skip "the linker writes a table nevertheless"
 
-CPUPROFILE_FREQUENCY=200 profiled tables "$work/program" "$work/libloaded.so"
-check_status tables 0
-check_quiet tables
-check_valid "$work/tables.pb"
+CPUPROFILE_FREQUENCY=200 profiles_well profiled tables "$work/program" "$work/libloaded.so"
 for one in linked program loaded; do
 	check_stack "$work/tables.pb" "${one}_hot;${one}_middle;${one}_entry;run;main;"
 done

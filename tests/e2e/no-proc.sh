@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Without /proc, as in a chroot: functions have names, of the program and of the libraries that were there at the start,
 # and one comment says what has none.
@@ -39,9 +38,7 @@ cd "$work"
 for how in "$work/host" ./host; do
 	export CPROF_ONLY='*host'
 	hidden app "$how"
-	check_status app 5
-	check_quiet app
-	check_valid "$work/app.pb"
+	check_ended_valid app 5
 	check_stack "$work/app.pb" '(qsort|msort)[^;]*;.*sorts;main'
 	check_top "$work/app.pb" 8 compare
 	check_comment "$work/app.pb" 'note: /proc is not mounted'

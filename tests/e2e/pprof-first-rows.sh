@@ -4,9 +4,7 @@
 # pthread_mutex_lock; a function of the program that runs below std::vector's is not lost. cprof shows all frames, and merge -all-frames
 # writes a file in which pprof does.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need go
+need "$cprof" go
 $CXX -O2 -g -pthread -o "$work/host" "$srcdir/tests/e2e/pprof-first-rows-host.cc" || fail "the host doesn't compile"
 
 LD_PRELOAD=$CP_LIBRARY HEAPPROFILE=$work/heap.pb CPROF_HEAP_INTERVAL=1 "$work/host" heap || fail "host heap: $?"

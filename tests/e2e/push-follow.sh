@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof push of processes: windows of all modes, the last window of a process that ends, a command with its descendants.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 . "$srcdir/tests/lib/push.sh"
 cd "$work"

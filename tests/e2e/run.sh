@@ -1,10 +1,8 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof run: the command keeps its input, output, exit status and signals; its profiles have lines, and
 # where there can't be any the reason is said.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
+need "$cprof"
 host=$work/burner
 $CC -O2 -g -o "$host" "$srcdir/tests/e2e/symbolize-host.c" || fail "the host doesn't compile"
 cd "$work"

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof serve: Go's endpoints, their headers and errors; several clients at once, clients that are slow or go away, two
 # servers, a process that ends; what stays on afterwards; /metrics, /targets and the page.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 $python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null || skip "libmicrohttpd12 is not installed"
 client=$(cd "$srcdir" && pwd)/tests/e2e/serve.py

@@ -15,8 +15,7 @@ bare plain perl -e "$busy"
 refused() {
 	setting=$1
 	shift
-	profiled bad env "$setting" perl -e "$busy"
-	check_status bad 0
+	ends_well profiled bad env "$setting" perl -e "$busy"
 	check_same_output bad plain
 	[ "$(lines bad)" = 1 ] || fail "$setting: $(lines bad) lines: $(cat "$work/bad.err")"
 	for text in "${setting%%=*}=${setting#*=}" "$@"; do
@@ -58,7 +57,6 @@ misspelt CPROF_LOCK_TRESHOLD=5us "CPROF_LOCK_TRESHOLD is not a setting; cprof-en
 # A setting that is set is not reported for its neighbours, nor is any existing setting.
 documented=$(grep -oE 'CPROF_[A-Z_]+' "$srcdir/man/cprof-environment.7" | sort -u)
 [ "$(wc -w <<<"$documented")" -gt 14 ] || fail "the manual page has only $documented"
-# shellcheck disable=SC2086
 env CPU_PROFILE=1 GOPROFILE=1 PROFILE=1 ${documented//$'\n'/= }= LD_PRELOAD="$CP_LIBRARY" perl -e 1 2>"$work/known.err"
 [ -s "$work/known.err" ] && fail "said of what is a setting: $(cat "$work/known.err")"
 unset CPUPROFILE

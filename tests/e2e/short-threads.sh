@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Threads that live for a part of the kernel's tick: each function has its share, and the start
 # function, which computes nothing, isn't the leaf. The bounds are wide, 9 standard deviations of so
@@ -7,10 +6,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 
 run() { # microseconds
-	CPUPROFILE_FREQUENCY=1000 profiled "$1" ./tests/e2e/short-threads-host 1 "$1"
-	check_status "$1" 0
-	check_quiet "$1"
-	check_valid "$work/$1.pb"
+	CPUPROFILE_FREQUENCY=1000 profiles_well profiled "$1" ./tests/e2e/short-threads-host 1 "$1"
 	"$pprof_check" --raw "$work/$1.pb" | awk -F '\t' -v life="$1" "$awk_root"'
 		NR == FNR { split($0, t, " "); truth[t[1]] = t[2]; next }
 		{

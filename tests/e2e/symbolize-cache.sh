@@ -1,11 +1,8 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Debug files are kept unpacked (CPROF_CACHE): the copies are read in place of the originals, take their room only, and
 # whatever is in the directory, or may not be done there, the lines come out right.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need go objcopy strip readelf
+need "$cprof" go objcopy strip readelf
 export CPUPROFILE_FREQUENCY=250 CPROF_SYMBOLIZE=names PPROF_BINARY_PATH=/nowhere
 unset CPROF_CACHE XDG_CACHE_HOME
 # Compilers (ccache, go) keep what they keep in the home as it is.
@@ -21,8 +18,7 @@ id=$(readelf -n "$work/host" | sed -n 's/.*Build ID: //p')
 original=$work/root/$id.debug
 copy=$work/cache/$id.debug
 cp "$work/packed" "$original"
-profiled host "$work/host"
-check_status host 0
+ends_well profiled host "$work/host"
 
 symbolize() { # what
 	rm -f "$work/full.pb"

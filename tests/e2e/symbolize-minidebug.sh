@@ -3,9 +3,7 @@
 # Fedora's MiniDebugInfo: a stripped program whose local functions' names are in .gnu_debugdata, packed by xz. What
 # can't be unpacked gives no names and no failure.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need python3 gcc objcopy strip nm
+need "$cprof" python3 gcc objcopy strip nm
 python3 -c 'import ctypes, lzma; ctypes.CDLL("liblzma.so.5")' 2>/dev/null || skip "no liblzma"
 cd "$work" || exit 1
 
@@ -34,8 +32,7 @@ gcc -O1 -g -o whole host.c || skip "gcc can't link"
 objcopy --only-keep-debug whole debug && strip -S -o mini debug && strip -s -o stripped whole || fail "binutils failed"
 grep -q churn mini || fail "the small file lacks the names"
 cp stripped host
-profiled host ./host
-check_status host 0
+ends_well profiled host ./host
 packed() { # what Python makes of the bytes M of the small file
 	python3 -c "import lzma; m = open('mini', 'rb').read(); open('packed', 'wb').write($1)"
 	rm -f host

@@ -1,11 +1,8 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof symbolize: every way in which debug information is stored gives the same functions, lines and
 # inlined calls, and pprof shows them with the program moved away.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need go objcopy strip readelf
+need "$cprof" go objcopy strip readelf
 host=$(cd "$srcdir" && pwd)/tests/e2e/symbolize-host.c
 export CPUPROFILE_FREQUENCY=250 CPROF_SYMBOLIZE=names PPROF_BINARY_PATH=/nowhere
 
@@ -15,8 +12,7 @@ compile() { # name flags...
 }
 
 sample() { # name
-	profiled "$1" "$work/$1"
-	check_status "$1" 0
+	ends_well profiled "$1" "$work/$1"
 	check_valid "$work/$1.pb"
 	if go tool pprof -traces "$work/$1.pb" 2>&1 | grep -q '(inline)'; then
 		fail "$1: inlined calls before they were looked for"

@@ -11,9 +11,8 @@ strace -f -o /dev/null true 2>/dev/null || skip "strace may not trace here"
 traced() { # name command...
 	traced_name=$1
 	shift
-	bare "$traced_name" strace -f -o "$work/$traced_name.calls" -E CPUPROFILE_FREQUENCY=500 \
+	ends_well bare "$traced_name" strace -f -o "$work/$traced_name.calls" -E CPUPROFILE_FREQUENCY=500 \
 		-E CPUPROFILE="$work/$traced_name.pb" -E LD_PRELOAD="$CP_LIBRARY" "$@"
-	check_status "$traced_name" 0
 	awk -v first=5 '
 		/ getsid\(0/ { computes[$1] = !computes[$1]; next }
 		# "PID rest": the calls of the thread between its signal and the return

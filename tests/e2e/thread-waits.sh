@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof threads says what each thread waits for: the lock and who holds it, the descriptor, the child, the thread; and
 # finds deadlocks, but none that isn't one.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 cd "$work"
 

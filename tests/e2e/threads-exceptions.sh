@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A C++ program with threads, templates, lambdas, and exceptions thrown through them.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/programs.sh"
 
 both shop ./tests/e2e/threads-exceptions

@@ -1,10 +1,7 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof leaks, locks and waits: the culprit's function is in the first lines.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need python3
+need "$cprof" python3
 srcdir=$(cd "$srcdir" && pwd)
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$srcdir/tests/lib
 cd "$work" || exit 1
@@ -324,7 +321,6 @@ cp heap0.pb heap0.pb.12 && cp wall.pb wall.pb.12
 "$cprof" waits wall.pb 2>&1 >out | grep -qx 'cprof: hint: a process that the profiled one started wrote wall.pb.12' || fail "waits: a child's file"
 rm heap0.pb.12 wall.pb.12
 for wrong in "leaks wall.pb" "locks wall.pb" "waits heap0.pb" "waits lock.pb" "locks heap0.pb" "leaks lock.pb"; do
-	# shellcheck disable=SC2086
 	"$cprof" $wrong >out 2>err
 	[ $? = 2 ] && grep -q "is no .* profile; \"cprof run --" err || fail "cprof $wrong: $(cat err)"
 done

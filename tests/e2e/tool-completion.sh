@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # bash and zsh complete cprof's verbs, options and files.
 . "$srcdir/tests/lib/e2e.sh"

@@ -1,11 +1,8 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Names of functions that have no linkage name, as inlined C++ functions of one file: qualified by their namespaces and
 # classes, lambdas told apart, and spelled as the demangler spells those that have one.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need python3 readelf
+need "$cprof" python3 readelf
 srcdir=$(cd "$srcdir" && pwd)
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$srcdir/tests/lib
 cd "$work" || exit 1
@@ -37,7 +34,6 @@ expect() { # program name...
 for way in "gcc:g++ -gdwarf-5" "gcc4:g++ -gdwarf-4" "split:g++ -gsplit-dwarf" "lto:g++ -flto" "clang:clang++ -gdwarf-5"; do
 	name=${way%%:*} way=${way#*:}
 	command -v "${way%% *}" >/dev/null || continue
-	# shellcheck disable=SC2086
 	$way -O2 -g -o "$PWD/$name" "$srcdir/tests/e2e/tool-names-host.cc" || { fail "$way doesn't compile"; continue; }
 	names "$PWD/$name"
 	expect "$PWD/$name" svc::mix 'svc::(anonymous namespace)::hidden' 'svc::box<unsigned long>::spin' \

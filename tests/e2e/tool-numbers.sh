@@ -1,12 +1,8 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof's tables are the same as go tool pprof's, to the byte, on Go's own profiles and on libcprof's: every verb,
 # with every option that changes the counts.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need go
-need python3
+need "$cprof" go python3
 srcdir=$(cd "$srcdir" && pwd)
 cd "$work" || exit 1
 export GO111MODULE=off GOCACHE=$work/cache GOFLAGS= TZ=UTC
@@ -107,7 +103,6 @@ for file in go1/cpu.pb go1/heap.pb go1/block.pb full.pb; do
 		for options in "" -cum $granularities -noinlines "-noinlines -lines" "-focus=sort|burn" \
 			"-ignore=sort|burn" "-hide=runtime|libc" "-show=main" "-show_from=main" \
 			"-nodecount=7" "-nodefraction=0.05 -edgefraction=0.1" "-trim=false"; do
-			# shellcheck disable=SC2086
 			compare $verb -$verb $options $file
 		done
 	done

@@ -1,10 +1,7 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # "Your code": the table with which cprof top and cprof run begin; names that fit the terminal.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need python3
+need "$cprof" python3
 srcdir=$(cd "$srcdir" && pwd)
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$srcdir/tests/lib
 cd "$work" || exit 1

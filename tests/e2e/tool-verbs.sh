@@ -1,10 +1,7 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # cprof as its users meet it: help, sources, JSON, files it writes, a terminal, mistakes, bad files.
 . "$srcdir/tests/lib/e2e.sh"
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need python3 gzip
+need "$cprof" python3 gzip
 srcdir=$(cd "$srcdir" && pwd)
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$srcdir/tests/lib TZ=UTC
 cd "$work" || exit 1
@@ -87,7 +84,6 @@ answers 0 "the source can't be read: No such file or directory .-source_path=DIR
 answers 0 'focus matched nothing' "$cprof" top -focus=nothing app.pb
 # One dash or two, with = or without, before and after the file.
 for spelling in "-focus=hot app.pb" "--focus hot app.pb" "app.pb -focus hot" "app.pb --focus=hot"; do
-	# shellcheck disable=SC2086
 	answers 0 'Total samples|40ms.*hot' "$cprof" top $spelling
 done
 
@@ -219,7 +215,6 @@ for file in hostile.pb hostile?*31m.pb; do
 	for verb in top tree 'peek .' 'list .' tags info folded spans 'diff hostile.pb' 'top -json' 'info -json' \
 		'tags -json' 'diff -json hostile.pb' 'convert -to=folded' 'convert -to=speedscope' \
 		'convert -to=callgrind'; do
-		# shellcheck disable=SC2086
 		hostile $verb "$file"
 	done
 done

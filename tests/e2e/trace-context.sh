@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What an SDK of OpenTelemetry publishes of each thread (OTEP 4947) and of the process (OTEP 4719) is in the profile;
 # records that are not valid are not believed.
@@ -17,10 +16,7 @@ check_about() { # file label seconds
 		fail "$1: $(with "$1" "$2") ns with $2, not about $3 s"
 }
 
-CPUPROFILE_FREQUENCY=1000 WALLPROFILE="$work/wall.pb" WALLPROFILE_FREQUENCY=200 profiled cpu "$host" 0.4
-check_status cpu 0
-check_quiet cpu
-check_valid "$work/cpu.pb"
+CPUPROFILE_FREQUENCY=1000 WALLPROFILE="$work/wall.pb" WALLPROFILE_FREQUENCY=200 profiles_well profiled cpu "$host" 0.4
 check_valid_as wall "$work/wall.pb"
 for span in 1 2 3; do
 	check_about "$work/cpu.pb" "0${span}00000000000001" 0.4
@@ -37,8 +33,7 @@ fi
 "$pprof_check" --raw "$work/wall.pb" | grep waiting | grep -q 0300000000000001 ||
 	fail "the worker's wait has no span: $("$pprof_check" --raw "$work/wall.pb" | head -n 5)"
 
-CPUPROFILE_FREQUENCY=1000 profiled wrong "$host" wrong
-check_status wrong 0
+CPUPROFILE_FREQUENCY=1000 ends_well profiled wrong "$host" wrong
 check_no_stack "$work/wrong.pb" 'trace_id|span_id'
 
 CPROF_LABEL_KEYS='route' CPUPROFILE_FREQUENCY=1000 profiled kept "$host" 0.1

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The cause of each wait in a wall profile, with the kind of its descriptor.
 . "$srcdir/tests/lib/e2e.sh"
@@ -6,8 +5,7 @@
 status=0
 env LD_PRELOAD="$CP_LIBRARY" CPROF_FOLLOW=0 WALLPROFILE="$work/causes.pb" ./tests/e2e/wall-causes-host \
 	>"$work/causes.out" 2>"$work/causes.err" || status=$?
-check_status causes 0
-check_quiet causes
+check_ended causes 0
 check_valid_as wall "$work/causes.pb"
 
 # Of each function, "cause kind" of the samples in which it waited where it stays. A thread may be seen once on its way

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The wall clock where threads are ready to run but have no processor: eight threads on one. Nothing here depends on
 # other work on the machine: what runs has CPU time.

@@ -10,8 +10,7 @@ walled() { # name command...
 	status=0
 	env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/$name.pb" "$@" \
 		>"$work/$name.out" 2>"$work/$name.err" || status=$?
-	check_status "$name" 0
-	check_quiet "$name"
+	check_ended "$name" 0
 	check_valid_as wall "$work/$name.pb"
 }
 

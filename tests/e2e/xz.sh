@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # xz compressing with two threads: its work is in a library without a symbol table.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/programs.sh"
 need xz seq
 

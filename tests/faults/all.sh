@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # make faults: everything that walk.sh and tool.sh have; or `all.sh CALL:HOW...`, that alone. Goes on after a failure.
 set -u

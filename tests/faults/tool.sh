@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The tool's own calls fail, each in turn: cprof says one line, its status is 2, and what was there before is there
 # still, whole; or it succeeds. `tool.sh short` takes a few.

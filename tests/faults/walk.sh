@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Walks through the calls that the library makes for itself, and makes each fail in turn: the n-th
 # mmap, n = 1, 2, ... until a run sees no more of them; then the n-th openat, ...

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced after e2e.sh by tests of the control socket: a program that is told what to do (control-host.c), and clients.
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need python3 timeout
+# Sourced by tests of the control socket: a program that is told what to do (control-host.c), and clients.
+. "$srcdir/tests/lib/e2e.sh"
+need "$cprof" python3 timeout
 # The one that every user may run.
 python=/usr/bin/python3
 [ -x $python ] || python=python3

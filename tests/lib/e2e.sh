@@ -8,11 +8,14 @@
 #     check_top "$work/busy.pb" 1 hot
 #     finish
 set -u
+# A library of one mode has sourced it already.
+! declare -F finish >/dev/null || return 0
 
 : "${CP_LIBRARY:?is the built libcprof.so}"
 : "${srcdir:?is the source directory}"
 builddir=$PWD
 pprof_check=$builddir/tests/tools/pprof-check
+cprof=$builddir/cprof
 work=$(mktemp -d)
 failures=0
 children=
@@ -48,7 +51,6 @@ began() { # pid
 	local stat
 	read -r stat 2>/dev/null <"/proc/$1/stat" || return
 	# Behind the name, which may have anything in it.
-	# shellcheck disable=SC2086
 	set -- ${stat##*) }
 	echo "${20}"
 }
@@ -132,9 +134,7 @@ same_as_bare() { # mode name command...
 		check_status "bare-of-$profile" 0
 	fi
 	profiled_by "${mode^^}PROFILE" "$profile" "$@"
-	check_status "$profile" "${bare_status["$*"]}"
-	check_same_output "$profile" "${bare_run["$*"]}"
-	check_quiet "$profile"
+	check_ended "$profile" "${bare_status["$*"]}" "${bare_run["$*"]}"
 }
 
 check_status() { # name expected
@@ -149,6 +149,37 @@ check_same_output() { # name other-name
 check_quiet() { # name
 	grep -q '^libcprof:' "$work/$1.err" && harm "$1: $(grep -m1 '^libcprof:' "$work/$1.err")"
 	return 0
+}
+
+# The last run ended with a status, with the output of another run, if one is named, and the profiler said nothing.
+check_ended() { # name expected [other-name]
+	check_status "$1" "$2"
+	[ $# -lt 3 ] || check_same_output "$1" "$3"
+	check_quiet "$1"
+}
+
+# The same, and its profile is valid.
+check_ended_valid() { # name expected [other-name]
+	check_ended "$@"
+	check_valid "$work/$1.pb"
+}
+
+# Run a command as RUN (bare, profiled, heap_profiled ...) does; the status is 0.
+ends_well() { # run name command...
+	"$@"
+	check_status "$2" 0
+}
+
+# The same, and the profiler said nothing.
+runs_well() { # run name command...
+	"$@"
+	check_ended "$2" 0
+}
+
+# The same, and the profile is valid.
+profiles_well() { # run name command...
+	"$@"
+	check_ended_valid "$2" 0
 }
 
 check_valid() { # file...

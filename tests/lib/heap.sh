@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced after e2e.sh by scripts about heap profiles.
+# Sourced by scripts about heap profiles.
+. "$srcdir/tests/lib/e2e.sh"
 
 # Run a command with a heap profile: like profiled. ALLOCATOR: a library to preload after libcprof.
 heap_profiled() { # name command...

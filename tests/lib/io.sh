@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For the tests of the I/O mode. Sourced after e2e.sh.
+# For the tests of the I/O mode.
+. "$srcdir/tests/lib/e2e.sh"
 
 # Run a command with its input and output profiled: $work/NAME.pb; as profiled.
 io_profiled() { # name command...

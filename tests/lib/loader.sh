@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # For the traps of the loader: builds modules and programs around tests/traps/hosts/plugin.c and
-# loader-host.c. Sourced after e2e.sh.
+# loader-host.c.
+. "$srcdir/tests/lib/e2e.sh"
 traps=$srcdir/tests/traps/hosts
 host=$builddir/tests/traps/hosts/loader-host
 export CPUPROFILE_FREQUENCY=1000

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For the tests of the lock mode. Sourced after e2e.sh.
+# For the tests of the lock mode.
+. "$srcdir/tests/lib/e2e.sh"
 
 # Run a command with its waits profiled: $work/NAME.pb and $work/NAME.holders.pb; as profiled.
 lock_profiled() { # name command...

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For the end-to-end tests on real programs: the conditions for every run and every profile. Sourced after e2e.sh.
+# For the end-to-end tests on real programs: the conditions for every run and every profile.
+. "$srcdir/tests/lib/e2e.sh"
 export CPUPROFILE_FREQUENCY=500
 
 # The same command with and without the profiler: same output, same status.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced after e2e.sh by tests of `cprof push`: a receiver (push-receiver.py) on the loopback interface.
-cprof=$builddir/cprof
-[ -x "$cprof" ] || skip "the cprof tool is not built"
-need python3
+# Sourced by tests of `cprof push`: a receiver (push-receiver.py) on the loopback interface.
+. "$srcdir/tests/lib/e2e.sh"
+need "$cprof" python3
 srcdir=$(cd "$srcdir" && pwd)
 # Nothing is left in a home.
 export XDG_STATE_HOME=$work/state

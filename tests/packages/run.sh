@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # make packages: tries the tools with which others build and install, each with an installed library: pkg-config and
 # CMake (also after the installation was moved), man pages, the Python module, the Rust crate, Debian's packages with
@@ -73,7 +72,6 @@ pkgconfig() {
 	case $(pkg-config --libs --cflags libcprof) in
 	*"$prefix"/*) fail "not relocatable: $(pkg-config --libs --cflags libcprof)" ;;
 	esac
-	# shellcheck disable=SC2046
 	quietly $CC -o "$work/app-pc" "$work/app.c" $(pkg-config --cflags --libs libcprof) || return
 	[ "$("$work/app-pc")" = "$version" ] || fail "the program says $("$work/app-pc"), pkg-config $version"
 }
@@ -131,7 +129,6 @@ int main(void)
 	       sizeof(struct cprof_span), sizeof(struct cprof_span_stats), sizeof(struct cprof_stats));
 }
 END
-	# shellcheck disable=SC2046
 	quietly $CC -o "$work/sizes" "$work/sizes.c" $(pkg-config --cflags libcprof) || return
 	CPROF_SIZES=$("$work/sizes") quietly cargo test --quiet --offline --manifest-path "$source/bindings/rust/Cargo.toml" \
 		--target-dir "$work/rust"

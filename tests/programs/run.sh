@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that nobody here wrote, in all five modes at once, with wakers, and at the highest rates: the profiled program
 # must not notice, and the profiles must be whole. "make programs" runs it (NAMES="git perl": some of them); see usage.

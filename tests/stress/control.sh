@@ -4,7 +4,6 @@
 # windows are taken by several consumers, all threads are looked at. No crash, no hang, no request without an answer;
 # afterwards no mode is left on. A process accepts fifty requests a second, so a storm takes a quarter of an hour. It
 # lasts as long as the client.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 
 rounds=${CONTROL_ROUNDS:-10000}
@@ -41,7 +40,6 @@ storm() { # name program arguments...
 	host_of() { pid=$(pgrep -o -P $timed) && has_socket "$pid"; }
 	wait_for 60 host_of || fail "$name: no control socket"
 	for what in "starts libcprof/$pid $rounds $work/$name" "turns libcprof/$pid $rounds"; do
-		# shellcheck disable=SC2086
 		timeout $limit $python "$srcdir/tests/lib/control-client.py" $what >"$work/$name.client" 2>&1 ||
 			harm "$name: ${what%% *}: status $?: $(tail -n 3 "$work/$name.client")"
 		echo "# $name: ${what%% *}: $(tail -n 1 "$work/$name.client")"
@@ -49,8 +47,7 @@ storm() { # name program arguments...
 	lists $pid - || fail "$name: modes are left on: $("$cprof" ps)"
 	exec {storming}>&-
 	wait $timed || status=$?
-	check_status "$name" 0
-	check_quiet "$name"
+	check_ended "$name" 0
 	rm -rf "${work:?}/$name"
 }
 storm unwinding "$builddir/tests/stress/storm-host" "$work/red.so" "$work/green.so" "$work/blue.so"

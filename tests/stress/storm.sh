@@ -89,9 +89,7 @@ storm() { # name seconds
 	limit="timeout -s KILL $(($2 + 120))" profiled "$1" ./tests/stress/storm-host "$2" \
 		"$work/red.so" "$work/green.so" "$work/blue.so"
 	echo "$1: $(tail -n 1 "$work/$1.out")"
-	check_status "$1" 0
-	check_quiet "$1"
-	check_valid "$work/$1.pb"
+	check_ended_valid "$1" 0
 	check_callers "$work/$1.pb"
 	check_modules "$work/$1.pb"
 }

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every stressor of stress-ng for a second: without the library, and with all six modes on. Its exit status must be
 # the same; the status includes the findings of --verify. Prints a table with the work that was done. A stressor that

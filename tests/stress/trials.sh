@@ -17,7 +17,7 @@
 #   clock        other offsets of the monotonic clock (a time namespace). Jumps of the clock of day need a clock that can
 #                be set, which tests don't do; only time_nanos is read from it
 . "$srcdir/tests/lib/e2e.sh"
-need timeout python3
+need python3
 seconds=${TRIAL_SECONDS:-120}
 limit="timeout -s KILL $((seconds * 6 + 120))"
 host=$builddir/tests/stress/trial-host

@@ -2,6 +2,5 @@
 # Ten minutes (WAITS_SECONDS) of every call that could be interrupted, each under the wall clock
 # alone, together with the CPU mode, and where /proc shows nothing: no EINTR.
 set -u
-WAITS_SECONDS=${WAITS_SECONDS:-600}
-export WAITS_SECONDS
+export WAITS_SECONDS=${WAITS_SECONDS:-600}
 exec bash "$srcdir/tests/traps/eintr_wall/run.sh"

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the scripts of the traps in every mode alone, in all together, and preloaded with none, however
 # they ask for a profile themselves; see usage below. Run by make check-all (the quick ones), by "make

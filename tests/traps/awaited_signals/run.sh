@@ -3,39 +3,31 @@
 # waiting thread, or a handler of the profiler ends the wait. The program would see EINTR although none of its
 # handlers ran, or no EINTR although one did.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 host=./tests/traps/hosts/awaited
 export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY=1000
 for how in stolen handled sampled left; do
-	bare "bare-$how" "$host" "$how"
-	check_status "bare-$how" 0
+	ends_well bare "bare-$how" "$host" "$how"
 done
 # A handler of the program's beside perf's hits: trap_perf_events.
 for CPROF_CPU_ENGINE in perf timer; do
 	for how in stolen left; do
 		name=$how-$CPROF_CPU_ENGINE
-		profiled "$name" "$host" "$how"
-		check_status "$name" 0
+		ends_well profiled "$name" "$host" "$how"
 		check_same_output "$name" "bare-$how"
 		check_valid "$work/$name.pb"
 	done
 	check_stack "$work/stolen-$CPROF_CPU_ENGINE.pb" 'burn.*;busy'
 done
-profiled handled "$host" handled
-check_status handled 0
+ends_well profiled handled "$host" handled
 check_same_output handled bare-handled
-profiled sampled "$host" sampled
-check_status sampled 0
+ends_well profiled sampled "$host" sampled
 check_same_output sampled bare-sampled
 [ ! -s "$work/sampled.err" ] || fail "sampled: $(cat "$work/sampled.err")"
-profiled dump "$host" dump
-check_status dump 0
-check_quiet dump
+runs_well profiled dump "$host" dump
 check_valid "$work/dump.0001.pb"
 
-bare bare-early "$host" early "$work/none.pb"
-check_status bare-early 0
+ends_well bare bare-early "$host" early "$work/none.pb"
 status=0
 $limit env LD_PRELOAD="$CP_LIBRARY" "$host" early "$work/early.pb" >"$work/early.out" 2>"$work/early.err" || status=$?
 check_status early 0

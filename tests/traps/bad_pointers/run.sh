@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: an interposed function reads or writes through a pointer of the program before the kernel has accepted it:
 # SIGSEGV where the program gets EFAULT or EINVAL. Where libc itself faults, it is the same fault.
@@ -6,8 +5,7 @@
 limit=$bounded
 host=./tests/traps/bad_pointers/host
 
-bare plain $host
-check_status plain 0
+ends_well bare plain $host
 grep -q 'b_futex_waitv NULL: -1' "$work/plain.out" || echo "# no futex_waitv here"
 bare idle env LD_PRELOAD="$CP_LIBRARY" $host
 profiled all env LOCKPROFILE="$work/lock.pb" IOPROFILE="$work/io.pb" WALLPROFILE="$work/wall.pb" CPROF_IO_WAKERS=1 CPROF_IO_TARGET=full $host

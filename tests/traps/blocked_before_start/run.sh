@@ -2,10 +2,8 @@
 # A thread blocked SIGPROF before the start, and can't be sampled: that is noted, and its time is not
 # given to one stack when it ends.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
-bare early ./tests/traps/blocked_before_start/host "$work/early.pb"
-check_status early 0
+ends_well bare early ./tests/traps/blocked_before_start/host "$work/early.pb"
 check_valid "$work/early.pb"
 check_stack "$work/early.pb" 'burn.*;main_work'
 check_comment "$work/early.pb" 'note: 1 thread\(s\) block SIGPROF since before the start'

@@ -8,13 +8,9 @@ check_valid "$work/all.pb"
 # The first process of a namespace makes the first one of another: both have the number 1.
 if unshare -pf true 2>/dev/null; then
 	limit=$bounded
-	bare nested-bare unshare -pf ./tests/traps/cloned_process/host nested
-	check_status nested-bare 0
+	ends_well bare nested-bare unshare -pf ./tests/traps/cloned_process/host nested
 	bare nested unshare -pf env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/nested.pb" ./tests/traps/cloned_process/host nested
-	check_status nested 0
-	check_quiet nested
-	check_same_output nested nested-bare
-	check_valid "$work/nested.pb"
+	check_ended_valid nested 0 nested-bare
 	[ "$(find "$work" -name 'nested.pb*' | wc -l)" = 1 ] || fail "nested: $(ls "$work")"
 fi
 finish

@@ -2,7 +2,6 @@
 # Another user listens at names like those of profiled processes, and answers nobody: with full queues of connections,
 # or silently. Neither the user of a process nor root waits for each of them. (The limit is far above what is needed,
 # and far below five seconds for each name.)
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 need setpriv
 setpriv --reuid=1234 --regid=1234 --clear-groups true 2>/dev/null || skip "needs root"

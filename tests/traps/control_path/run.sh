@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A control socket with a path (CPROF_CONTROL=/PATH) is reached from another network namespace. Its file is private, is
 # removed at the end and at an exec, replaces one that a killed process has left, and never anything else.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 need unshare
 cd "$work"

@@ -2,7 +2,6 @@
 # The control socket is out of the program's sight: no descriptor of its own, nothing that it or its children can
 # close or inherit; it comes back after an exec and a change of credentials, and nothing is left when the process is
 # killed.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 host unseen CPROF_CONTROL=on CPUPROFILE="$work/unseen.pb"
 wait_for 60 has_socket $pid || fail "no socket"

@@ -2,7 +2,6 @@
 # Who is answered by the control socket: root, and the process's user with its group. Not while the process can do more
 # than that user: with another effective or saved user, or with capabilities. cprof, as root, finds one in a user
 # namespace, too, which knows its own user only; where it knows nobody, that is said.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 need setpriv
 setpriv --reuid=1234 --regid=1234 --clear-groups true 2>/dev/null || skip "needs root"
@@ -44,7 +43,6 @@ wait_for 60 answers $pid || fail "capable: root has no answer: $(cat "$work/aske
 refused $(user 1234 1234) || harm "a user may ask a process that has a capability"
 end_host
 check_status capable 0
-# shellcheck disable=SC2046
 if ! $(user 1234 1234) unshare -r true 2>/dev/null; then
 	echo "not run: user 1234 can't make a user namespace"
 	finish

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a stack that is cut at the depth limit loses main: it looks as if its first frame were a thread's
 # start. Its root says that it was cut, cut stacks are counted, and the limit can be set high enough.
@@ -16,8 +15,7 @@ for unwinder in dwarf libunwind; do
 		setting=CPROF_MAX_DEPTH=$most
 		[ "$most" = 512 ] && setting=CPROF_VERBOSE=0
 		name=$unwinder-$most
-		profiled "$name" env "$setting" ./tests/traps/hosts/cut-stacks "$depth"
-		check_status "$name" 0
+		ends_well profiled "$name" env "$setting" ./tests/traps/hosts/cut-stacks "$depth"
 		check_valid "$work/$name.pb"
 		check_stack "$work/$name.pb" 'burn_deep;burn_deep;burn_deep;\[truncated\]$'
 		check_no_stack "$work/$name.pb" ';burn_deep$'
@@ -25,9 +23,7 @@ for unwinder in dwarf libunwind; do
 		[ "$(frames "$work/$name.pb")" = $((most + 1)) ] || fail "$name: $(frames "$work/$name.pb") frames, not $most and the mark"
 	done
 	# The most that can be asked for, and whole stacks again.
-	profiled "$unwinder-whole" env CPROF_MAX_DEPTH=4096 ./tests/traps/hosts/cut-stacks 3000
-	check_status "$unwinder-whole" 0
-	check_quiet "$unwinder-whole"
+	runs_well profiled "$unwinder-whole" env CPROF_MAX_DEPTH=4096 ./tests/traps/hosts/cut-stacks 3000
 	check_stack "$work/$unwinder-whole.pb" 'burn_deep;burn_deep;main;.*_start$'
 	check_no_stack "$work/$unwinder-whole.pb" 'truncated'
 	check_comment "$work/$unwinder-whole.pb" '^stacks: 0 truncated at the depth limit'

@@ -2,7 +2,6 @@
 # daemon() ends the parent by libc's own _exit: the parent's work is in its profile, at the path, and the daemon's
 # work in the daemon's own. The child of forkpty() has its wall clock from the start, as a child of fork has.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000
 
@@ -17,10 +16,7 @@ daemonized() { # name setting...
 daemonized bare A=1
 check_status bare 0
 daemonized away LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/away.pb" WALLPROFILE="$work/away.wall.pb"
-check_status away 0
-check_same_output away bare
-check_quiet away
-check_valid "$work/away.pb"
+check_ended_valid away 0 bare
 check_stack "$work/away.pb" parent_work
 check_no_stack "$work/away.pb" child_work
 child=$(echo "$work"/away.pb.*)
@@ -34,8 +30,7 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$work"
 	mkdir -m 777 "$work/all"
 	bare refused ./tests/traps/daemons/host refused
-	profiled all/refused ./tests/traps/daemons/host refused
-	check_status all/refused 0
+	ends_well profiled all/refused ./tests/traps/daemons/host refused
 	check_same_output all/refused refused
 	check_stack "$work/all/refused.pb" parent_work
 	check_stack "$work/all/refused.pb" child_work

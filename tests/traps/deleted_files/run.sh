@@ -1,14 +1,10 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: executable and plugin are deleted, or replaced by another build, while they run. The
 # kernel then calls them "PATH (deleted)"; names come from what is mapped.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 
 check_run() { # name path-of-program path-of-plugin build-id-of-program build-id-of-plugin
-	check_status "$1" 0
-	check_quiet "$1"
-	check_valid "$work/$1.pb"
+	check_ended_valid "$1" 0
 	check_stack "$work/$1.pb" '	hot_a;work;.*main;'
 	check_stack "$work/$1.pb" '	burn_loop;.*main;'
 	"$pprof_check" --main "$2" "$work/$1.pb" || fail "$1: $2 is not the main mapping"
@@ -42,9 +38,8 @@ command -v ld.lld >/dev/null && variant lld -Wl,--build-id -fuse-ld=lld
 for id in sha1 none; do
 	plugin a -Wl,--build-id=$id
 	plugin other -Wl,--build-id=$id
-	profiled "swap-$id" "$host" open "$work/a.so" unlink "$work/a.so" \
+	ends_well profiled "swap-$id" "$host" open "$work/a.so" unlink "$work/a.so" \
 		work 100 copy "$work/other.so" "$work/a.so" burn 50
-	check_status "swap-$id" 0
 	check_valid "$work/swap-$id.pb"
 	check_stack "$work/swap-$id.pb" '	hot_a;work;.*main;'
 	"$pprof_check" --raw "$work/swap-$id.pb" | grep -q hot_other &&
@@ -54,8 +49,7 @@ done
 program odd
 for odd in $'new\nline' 'named (deleted)' 'four\012characters'; do
 	cp "$work/odd" "$work/$odd"
-	profiled oddly "$work/$odd" burn 50
-	check_status oddly 0
+	ends_well profiled oddly "$work/$odd" burn 50
 	# Of a deleted file no profile should have that name, says pprof-check.
 	[ "$odd" = 'named (deleted)' ] && gzip -dc "$work/oddly.pb" | grep -aqF "$work/$odd" && continue
 	"$pprof_check" --main "$work/$odd" "$work/oddly.pb" || fail "$odd is not the main mapping"

@@ -2,7 +2,6 @@
 # The program closes every descriptor and opens files of its own: none of them gets a byte from the profiler
 # (gperftools wrote its profile into such a file), and the profile is written all the same.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 for how in close-range close-loop; do
 	CPROF_CHECKPOINT=20ms CPROF_VERBOSE=1 CPUPROFILE_FREQUENCY=1000 \
@@ -35,16 +34,13 @@ for mode in CPU WALL; do
 	for what in "lowest 300000" locked; do
 		name=$(echo "$mode-$what" | tr ' ' -)
 		read -ra words <<<"$what"
-		bare "$name" env CPROF_CHECKPOINT=10ms CPROF_WALL_FREQUENCY=1000 "${mode}PROFILE=$work/$name.pb" \
+		ends_well bare "$name" env CPROF_CHECKPOINT=10ms CPROF_WALL_FREQUENCY=1000 "${mode}PROFILE=$work/$name.pb" \
 			LD_PRELOAD="$CP_LIBRARY" ./tests/traps/descriptors_closed/host "${words[@]}"
-		check_status "$name" 0
 	done
 done
 
 # Between dumps the profiler has no open descriptor, not even in the collector's thread.
 bare list-bare ./tests/traps/descriptors_closed/host
 CPROF_CHECKPOINT=20ms profiled list ./tests/traps/descriptors_closed/host "$(cat "$work/list-bare.out")"
-check_status list 0
-check_same_output list list-bare
-check_quiet list
+check_ended list 0 list-bare
 finish

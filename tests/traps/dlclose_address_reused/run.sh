@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: another module is loaded where the unloaded one was: one's samples get the other's names.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 
 # The same code but for the size of a frame, so that one's rules are wrong for the other. The loader puts a module where
@@ -11,9 +9,7 @@ plugin a $place -DROOM=2048 -DPARTING=parting_a
 plugin b $place -DROOM=4000 -DPARTING=parting_b
 profiled reused "$host" open "$work/a.so" work 300 close again "$work/b.so" work 100 close
 [ "$status" = 77 ] && skip "the loader never used the address again"
-check_status reused 0
-check_quiet reused
-check_valid "$work/reused.pb"
+check_ended_valid reused 0
 check_stack "$work/reused.pb" 'hot_a;work;.*main;'
 check_stack "$work/reused.pb" 'hot_b;work;.*main;'
 check_no_stack "$work/reused.pb" 'hot_[ab];(work;)?[^;]*\[incomplete\]'

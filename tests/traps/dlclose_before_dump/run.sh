@@ -1,14 +1,9 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a module that was unloaded before the dump is "<unknown>".
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 
 plugin a
-profiled gone "$host" open "$work/a.so" work 200 close burn 50
-check_status gone 0
-check_quiet gone
-check_valid "$work/gone.pb"
+profiles_well profiled gone "$host" open "$work/a.so" work 200 close burn 50
 check_top "$work/gone.pb" 2 hot_a
 check_stack "$work/gone.pb" 'hot_a;work;.*main;'
 has_go && check_mapping "$work/gone.pb" "$work/a.so" "$(build_id "$work/a.so")"

@@ -1,17 +1,12 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: samples in a module's destructor, taken while the module is unloaded, are "<unknown>", because the module was
 # not seen before; or they are given to another module that was at the same address meanwhile.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 # Nothing is sampled before its destructor.
 plugin a -DPARTING=parting_a
-profiled only "$host" open "$work/a.so" close
-check_status only 0
-check_quiet only
-check_valid "$work/only.pb"
+profiles_well profiled only "$host" open "$work/a.so" close
 check_stack "$work/only.pb" 'hot_a;parting_a;part;.*main;'
 check_no_stack "$work/only.pb" '\[unknown\]'
 
@@ -52,9 +47,7 @@ END_OF_HOST
 $CC -O1 -o "$work/host" "$work/host.c" -ldl || exit 1
 
 export CPROF_HEAP_INTERVAL=1
-heap_profiled heap "$work/host" "$work/first.so" "$work/second.so" "$work/first.so" "$work/first.so"
-check_status heap 0
-check_quiet heap
+runs_well heap_profiled heap "$work/host" "$work/first.so" "$work/second.so" "$work/first.so" "$work/first.so"
 check_heap "$work/heap.pb"
 
 values_are "$work/heap.pb" '(^|;)in_first;parting_first;' "30 3000 3 300"

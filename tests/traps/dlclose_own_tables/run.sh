@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a module whose linker made no table of its call frame information has a table of ours, in a list that every
 # dlclose makes anew; a walk that goes on meanwhile still reads the earlier list.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 limit=$bounded
 
@@ -78,8 +76,7 @@ plugin gone
 for interval in 1 512K; do
 	export CPROF_HEAP_INTERVAL=$interval HEAPPROFILE="$work/heap-$interval.pb"
 	profiled "tables-$interval" "$work/main" "$work/gone.so" 2 $([ $interval = 1 ] && echo 100 || echo 400000)
-	check_status "tables-$interval" 0
-	check_quiet "tables-$interval"
+	check_ended "tables-$interval" 0
 	grep -qx done "$work/tables-$interval.out" || harm "tables-$interval: did not finish"
 	check_valid_as heap "$work/heap-$interval.pb"
 	check_stack "$work/heap-$interval.pb" 'allocate;(dig;)+work;'

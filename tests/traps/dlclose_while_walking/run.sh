@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: dlclose unmaps a module while a handler in another thread reads its unwind data.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 export CPUPROFILE_FREQUENCY=10000
 
@@ -11,8 +9,7 @@ for unwinder in dwarf fp libunwind; do
 	export CPROF_UNWIND=$unwinder
 	profiled "$unwinder" ./tests/traps/hosts/dlclose-storm 300 \
 		$(for m in $names; do echo "$work/$m.so"; done)
-	check_status "$unwinder" 0
-	check_quiet "$unwinder"
+	check_ended "$unwinder" 0
 	grep -qx done "$work/$unwinder.out" || harm "$unwinder: did not finish"
 	check_valid "$work/$unwinder.pb"
 	# By frame pointers a function without a frame has no callers.
@@ -34,8 +31,7 @@ CPROF_UNWIND=dwarf CPUPROFILE_FREQUENCY=1000 profiled held ./tests/traps/dlclose
 if [ "$status" = 77 ]; then
 	echo "SKIP held: $(cat "$work/held.err")"
 else
-	check_status held 0
-	check_quiet held
+	check_ended held 0
 	[ "$(cat "$work/held.out")" = "$(printf 'waited for\ndone')" ] || harm "held: $(cat "$work/held.out")"
 	check_valid "$work/held.pb"
 fi

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a wrapped dlopen searches with the profiler as its caller: the RUNPATH and $ORIGIN of the
 # module that called are lost, and dlopen("libinner.so") fails.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 
 mkdir -p "$work/lib/private"
@@ -29,9 +27,7 @@ C
 $CC -O2 -fPIC -shared -Wl,--enable-new-dtags -Wl,-rpath,'$ORIGIN/private' \
 	-o "$work/lib/outer.so" "$work/outer.c" -ldl
 bare plain "$host" open "$work/lib/outer.so" work 100
-profiled wrapped "$host" open "$work/lib/outer.so" work 100
-check_status wrapped 0
-check_quiet wrapped
+runs_well profiled wrapped "$host" open "$work/lib/outer.so" work 100
 grep -qx found "$work/wrapped.out" || harm "$(cat "$work/wrapped.out")"
 check_same_output wrapped plain
 check_valid "$work/wrapped.pb"

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a dump is asked for, and the process ends before our thread comes to it, or while it writes: the dump is lost
 # without a word, or half of it is left; likewise a toggle, and with it the window between two of them. The disk is

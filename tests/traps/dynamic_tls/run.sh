@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: thread-local storage that is allocated at its first use, by malloc (__tls_get_addr): within malloc, or in a
 # handler that interrupted it. All of the profiler's TLS is initial-exec, and a handler in a thread that existed
@@ -81,10 +80,7 @@ int main(int argc, char **argv)
 END
 $CC -O1 -g -w -fno-builtin -rdynamic -I"$srcdir/include" -o "$work/late" "$work/late.c" -ldl -pthread || fail "late: not built"
 limit=$bounded
-bare late "$work/late" "$CP_LIBRARY" "$work/late.pb"
-check_status late 0
-check_quiet late
-check_valid "$work/late.pb"
+profiles_well bare late "$work/late" "$CP_LIBRARY" "$work/late.pb"
 check_stack "$work/late.pb" 'quiet_loop;run;.*start_thread'
 [ "$(cat "$work/late.out")" = 0 ] || fail "$(cat "$work/late.out") allocations in handlers"
 finish

@@ -5,8 +5,7 @@
 seconds=${WAITS_SECONDS:-1}
 host=./tests/traps/eintr_wall/host
 chmod 777 "$work"
-WALLPROFILE_FREQUENCY=1000
-export WALLPROFILE_FREQUENCY
+export WALLPROFILE_FREQUENCY=1000
 
 walled() { # name command...
 	name=$1
@@ -19,8 +18,7 @@ walled() { # name command...
 	grep failed "$work/$name.out"
 }
 
-bare bare "$host" 0.3
-check_status bare 0
+ends_well bare bare "$host" 0.3
 walled alone "$host" "$seconds"
 check_quiet alone
 check_valid_as wall "$work/alone.wall.pb"

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the process ends, or becomes another one, while our thread writes a file, and half of one is left. The disk is
 # slow here (each rename takes longer than the time between two checkpoints), so that one is due whenever a file is done.

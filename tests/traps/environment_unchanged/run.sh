@@ -2,15 +2,13 @@
 # The program's environment, and its children's, is what it was but for the two variables that
 # started us.
 . "$srcdir/tests/lib/e2e.sh"
-CPUPROFILE_FREQUENCY=100
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=100
 
 check_environment() { # name command...
 	which=$1
 	shift
 	bare "$which-bare" "$@"
-	profiled "$which" "$@"
-	check_status "$which" 0
+	ends_well profiled "$which" "$@"
 	# "_" is the shell's: the path of what it ran, env in one case. In other modes, what
 	# tests/lib/modes/env adds is in another order.
 	for file in "$which" "$which-bare"; do

@@ -2,15 +2,11 @@
 # Unwinding while a C++ exception is thrown, or on a broken stack: a crash.
 . "$srcdir/tests/lib/e2e.sh"
 for host in exception-storm broken-stack; do
-	bare "$host" "./tests/traps/exception_storm/$host"
-	check_status "$host" 0
+	ends_well bare "$host" "./tests/traps/exception_storm/$host"
 	for unwind in dwarf fp libunwind; do
 		CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 \
 			profiled "$host-$unwind" "./tests/traps/exception_storm/$host"
-		check_status "$host-$unwind" 0
-		check_same_output "$host-$unwind" "$host"
-		check_quiet "$host-$unwind"
-		check_valid "$work/$host-$unwind.pb"
+		check_ended_valid "$host-$unwind" 0 "$host"
 	done
 done
 check_stack "$work/exception-storm-dwarf.pb" 'deep.*;[^;]*deep.*storm'

@@ -2,10 +2,8 @@
 # exec without fork: the profile is written before, the next image doesn't overwrite it, and an exec
 # that fails changes nothing.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 execs=./tests/traps/hosts/execs
 
 # The program that is last in the process owns the name, whatever its launchers did before.
@@ -13,9 +11,7 @@ alone() { # name command...
 	which=$1
 	shift
 	profiled "$which" "$@"
-	check_status "$which" 8
-	check_quiet "$which"
-	check_valid "$work/$which.pb"
+	check_ended_valid "$which" 8
 	check_stack "$work/$which.pb" second
 }
 alone env env A=1 "$execs" work second
@@ -24,8 +20,7 @@ alone none "$execs" none env "$execs" none "$execs" work second
 
 # Images that had samples keep a file each.
 profiled chain "$execs" first "$execs" second "$execs" work third
-check_status chain 8
-check_quiet chain
+check_ended chain 8
 check_valid "$work/chain.pb" "$work/chain.pb".*
 [ "$(find "$work" -name "chain.pb.*" | wc -l)" = 2 ] || fail "chain: $(ls "$work")"
 check_stack "$work/chain.pb" third
@@ -40,8 +35,7 @@ done
 
 # A last image without a sample leaves what was there. Short as it is, it may have had one, more often under load and
 # with perf's clock: then the path is its own, and the other moved away.
-profiled idle "$execs" first /bin/true
-check_status idle 0
+ends_well profiled idle "$execs" first /bin/true
 check_valid "$work/idle.pb"*
 if [ "$(find "$work" -name 'idle.pb*' | wc -l)" = 1 ]; then
 	check_stack "$work/idle.pb" first
@@ -68,10 +62,7 @@ engines=auto
 CPROF_CPU_ENGINE=perf profiled probe true
 grep -q 'CPROF_CPU_ENGINE=perf is not possible' "$work/probe.err" || engines="auto perf"
 for engine in $engines; do
-	CPROF_CPU_ENGINE=${CPROF_CPU_ENGINE:-$engine} profiled "failing-$engine" "$execs" failing
-	check_status "failing-$engine" 0
-	check_quiet "failing-$engine"
-	check_valid "$work/failing-$engine.pb"
+	CPROF_CPU_ENGINE=${CPROF_CPU_ENGINE:-$engine} profiles_well profiled "failing-$engine" "$execs" failing
 	check_stack "$work/failing-$engine.pb" first
 	check_stack "$work/failing-$engine.pb" second
 	[ "$(find "$work" -name "failing-$engine.pb*" | wc -l)" = 1 ] || fail "failing: $(ls "$work")"

@@ -3,7 +3,6 @@
 # process if it was the last thread. The profiler's thread must not keep the process alive then; the status is that of
 # the last thread, no atexit handler runs, and there is a profile.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 host=./tests/traps/exit_by_number/host
 export CPUPROFILE_FREQUENCY=1000
@@ -18,9 +17,7 @@ try() { # way mode
 	name=$1-$2
 	rm -f "$work/$name.pb"*
 	bare "$name" env LD_PRELOAD="$CP_LIBRARY" CPROF_HEAP_INTERVAL=1 "${2^^}PROFILE=$work/$name.pb" $host "$1"
-	check_status "$name" "$want"
-	check_same_output "$name" "$1-bare"
-	check_quiet "$name"
+	check_ended "$name" "$want" "$1-bare"
 	check_valid_as "$2" "$work/$name.pb"
 	case $2 in cpu | wall) check_stack "$work/$name.pb" work_before_the_end ;; esac
 }

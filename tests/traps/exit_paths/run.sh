@@ -2,18 +2,13 @@
 # Every way in which a program may end by itself leaves a complete profile, and ends it as before:
 # same output, same status, atexit handlers run once.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 for way in return exit exit-in-thread _exit _Exit quick_exit exit_group; do
 	bare "$way-bare" ./tests/traps/hosts/exits "$way"
 	expected=$status
 	profiled "$way" ./tests/traps/hosts/exits "$way"
-	check_status "$way" "$expected"
-	check_same_output "$way" "$way-bare"
-	check_quiet "$way"
-	check_valid "$work/$way.pb"
+	check_ended_valid "$way" "$expected" "$way-bare"
 	check_stack "$work/$way.pb" work_before_the_end
 done
 check_stack "$work/exit-in-thread.pb" work_of_thread

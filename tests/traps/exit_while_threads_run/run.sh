@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the program exits while its threads run. They use what the destructors of static objects destroy,
 # which goes well for the moment that an exit takes, and doesn't while a profile is written: it is written first.
@@ -61,8 +60,7 @@ int main()
 }
 END2
 $CXX -O1 -w -o "$work/joined" "$work/joined.cc" -pthread || fail "not built"
-profiled joined "$work/joined"
-check_status joined 0
+ends_well profiled joined "$work/joined"
 check_valid "$work/joined.pb"
 check_stack "$work/joined.pb" 'object::~object'
 finish

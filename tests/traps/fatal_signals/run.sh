@@ -2,10 +2,8 @@
 # A signal whose default action ends the program leaves a complete profile, and still ends it, with
 # the same status.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 ulimit -c 0
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 
 same_death() { # way signal-number
 	limit=$bounded

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The profiler can't have the things that it needs for itself: memory, timers, its thread, files, at some call each.
 # The program notices nothing, a line says what to do, and the samples so far are on disk. `make faults` walks through

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Templates, ranks of parallel jobs, CPROF_ONLY, CPROF_FOLLOW, and programs that change directory.
 . "$srcdir/tests/lib/e2e.sh"
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 tests=$PWD/tests/traps/hosts
 execs=$tests/execs
 

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the profile is read on another machine, or after the binaries were moved away: all
 # names are in the file.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 need go
 
@@ -10,8 +8,7 @@ mkdir "$work/here"
 program p
 plugin a
 mv "$work/p" "$work/a.so" "$work/here"
-profiled moved "$work/here/p" open "$work/here/a.so" work 150 burn 150
-check_status moved 0
+ends_well profiled moved "$work/here/p" open "$work/here/a.so" work 150 burn 150
 check_valid "$work/moved.pb"
 mv "$work/here" "$work/elsewhere"
 for symbolize in default none; do

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the first process of a pid namespace, a container's, lives through signals that it has no handler for: a call is not
 # even interrupted. A profiler that has one for it ends the profile there, and the call.
@@ -71,19 +70,13 @@ int main(int argc, char **argv)
 }
 END
 $CC -O1 -w -o "$work/host" "$work/host.c" || fail "not built"
-bare bare unshare -pf "$work/host"
-check_status bare 0
+ends_well bare bare unshare -pf "$work/host"
 bare execed unshare -pf env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/execed.pb" "$work/host"
-check_status execed 0
-check_same_output execed bare
-check_quiet execed
-check_valid "$work/execed.pb"
+check_ended_valid execed 0 bare
 check_stack "$work/execed.pb" before
 check_stack "$work/execed.pb" after
 profiled forked "$work/host" fork
-check_status forked 0
-check_same_output forked bare
-check_quiet forked
+check_ended forked 0 bare
 check_stack "$work/forked.pb.1" before
 check_stack "$work/forked.pb.1" after
 

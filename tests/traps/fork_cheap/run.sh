@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a child that forks and ends at once pays for the profiler. It read the list of mappings without a sample to name;
 # the descriptor for that widened a table that the child shares with the collector, and the kernel made the child wait
@@ -48,20 +47,17 @@ calls_of_child() { # name
 
 for mode in CPU WALL HEAP LOCK; do
 	file=${mode,,}
-	bare "$file" env "${mode}PROFILE=$work/$file.pb" LD_PRELOAD="$CP_LIBRARY" "$work/host"
-	check_status "$file" 0
+	ends_well bare "$file" env "${mode}PROFILE=$work/$file.pb" LD_PRELOAD="$CP_LIBRARY" "$work/host"
 	faults=$(<"$work/$file.out")
 	[ "$faults" -le "$limit_of_faults" ] || fail "$mode: $faults page faults a child, bare $(<"$work/bare.out")"
-	bare "$file-traced" strace -f -o "$work/$file.trace" -E "${mode}PROFILE=$work/$file.pb" -E LD_PRELOAD="$CP_LIBRARY" "$work/host"
-	check_status "$file-traced" 0
+	ends_well bare "$file-traced" strace -f -o "$work/$file.trace" -E "${mode}PROFILE=$work/$file.pb" -E LD_PRELOAD="$CP_LIBRARY" "$work/host"
 	calls_of_child "$file" >"$work/$file.calls"
 	grep -q exit_group "$work/$file.calls" || fail "$mode: the trace lacks the child"
 	! grep -q maps "$work/$file.calls" || fail "$mode: a child without samples reads its mappings"
 done
 
 # A child with a sample: the table is wide before the collector's task shares it.
-bare wide strace -f -o "$work/wide.trace" -E HEAPPROFILE="$work/wide.pb" -E LD_PRELOAD="$CP_LIBRARY" "$work/host" allocate
-check_status wide 0
+ends_well bare wide strace -f -o "$work/wide.trace" -E HEAPPROFILE="$work/wide.pb" -E LD_PRELOAD="$CP_LIBRARY" "$work/host" allocate
 calls_of_child wide | grep -o 'F_DUPFD_CLOEXEC\|CLONE_FILES\|/maps"' | head -n 2 | tr '\n' ' ' >"$work/order"
 [ "$(<"$work/order")" = "F_DUPFD_CLOEXEC CLONE_FILES " ] || fail "the table is widened late: $(<"$work/order")"
 # Each of the 20 children has a sample in the same places. All are named once, by the first child; a tick may add a place.

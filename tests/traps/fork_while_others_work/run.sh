@@ -2,7 +2,6 @@
 # fork in one thread while others are sampled, allocate, load modules, throw: no lock is copied in a
 # state that the child can't get out of.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 module=
 for dir in /lib /usr/lib /lib64 /usr/lib64 /lib/*-linux-gnu /usr/lib/*-linux-gnu; do
@@ -11,12 +10,9 @@ done
 [ -n "$module" ] || skip "no library to load"
 count=200
 [ "${CP_QUICK:-}" ] && count=50
-bare bare ./tests/traps/fork_while_others_work/host 5 "$module"
-check_status bare 0
+ends_well bare bare ./tests/traps/fork_while_others_work/host 5 "$module"
 for unwind in dwarf fp libunwind; do
-	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 profiled "$unwind" ./tests/traps/fork_while_others_work/host "$count" "$module"
-	check_status "$unwind" 0
-	check_quiet "$unwind"
+	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 runs_well profiled "$unwind" ./tests/traps/fork_while_others_work/host "$count" "$module"
 	grep -q "^$count forks" "$work/$unwind.out" || harm "$unwind says $(cat "$work/$unwind.out")"
 	check_valid "$work/$unwind.pb"
 	find "$work" -name "$unwind.pb.*" | head -n 20 | while read -r file; do

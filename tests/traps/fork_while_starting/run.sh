@@ -2,10 +2,8 @@
 # Trap: one thread starts and stops profiling while another forks. The child has a copy of a session in any state: it
 # must be able to start and to stop its own session.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 
-bare forks timeout -s KILL 100 ./tests/traps/hosts/start-stop forks "$work"
-check_status forks 0
+ends_well bare forks timeout -s KILL 100 ./tests/traps/hosts/start-stop forks "$work"
 [ ! -s "$work/forks.out" ] || fail "$(sort "$work/forks.out" | uniq -c)"
 check_quiet forks
 check_valid "$work/forks.pb"
@@ -43,8 +41,7 @@ int dl_iterate_phdr(visit *each, void *arg)
 }
 END_OF_SOURCE
 $CC -shared -fPIC -o "$work/slow.so" "$work/slow.c" || exit 1
-bare slow timeout -s KILL 60 env LD_PRELOAD="$CP_LIBRARY $work/slow.so" ./tests/traps/hosts/start-stop forks "$work"
-check_status slow 0
+ends_well bare slow timeout -s KILL 60 env LD_PRELOAD="$CP_LIBRARY $work/slow.so" ./tests/traps/hosts/start-stop forks "$work"
 [ ! -s "$work/slow.out" ] || fail "$(sort "$work/slow.out" | uniq -c)"
 check_quiet slow
 finish

@@ -2,11 +2,9 @@
 # fork without exec: the child has its own file, only when it has samples, and only its own samples;
 # the parent's file is untouched and complete.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 ulimit -c 0
 limit=$bounded
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 
 files() { # name
 	find "$work" -name "$1.pb.*" | wc -l
@@ -28,8 +26,7 @@ run() { # kind files-of-children
 
 # SIGUSR2 without us would end the child.
 unprofiled_dump() {
-	profiled dump ./tests/traps/hosts/forks dump
-	check_status dump 0
+	ends_well profiled dump ./tests/traps/hosts/forks dump
 	check_valid "$work/dump.pb" "$work/dump.pb."* "$work/dump.0001.pb."*
 	check_stack "$(echo "$work/dump.0001.pb."*)" child_work
 	check_no_stack "$(echo "$work/dump.0001.pb."*)" parent_work
@@ -37,8 +34,7 @@ unprofiled_dump() {
 
 # Also what the parent has collected already is not its child's.
 unprofiled_drain() {
-	profiled drained ./tests/traps/hosts/forks drained "$work/drained.0001.pb"
-	check_status drained 0
+	ends_well profiled drained ./tests/traps/hosts/forks drained "$work/drained.0001.pb"
 	check_valid "$work/drained.pb" "$work/drained.pb."*
 	check_stack "$(echo "$work/drained.pb."*)" child_work
 	check_no_stack "$(echo "$work/drained.pb."*)" parent_work
@@ -46,8 +42,7 @@ unprofiled_drain() {
 
 run once 1
 # So rarely sampled that not even fork itself is, but for one time in hundreds.
-CPUPROFILE_FREQUENCY=1 profiled idle ./tests/traps/hosts/forks idle
-check_status idle 0
+CPUPROFILE_FREQUENCY=1 ends_well profiled idle ./tests/traps/hosts/forks idle
 check_valid "$work/idle.pb"
 for file in "$work/idle.pb."*; do
 	[ -e "$file" ] || continue

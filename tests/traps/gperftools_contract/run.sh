@@ -8,8 +8,7 @@ host() { # way variable=value...
 	way=$1
 	shift
 	mkdir "$work/$way"
-	bare "$way" env "$@" ./tests/traps/hosts/gperftools-contract "$way" "$work/$way"
-	check_status "$way" 0
+	ends_well bare "$way" env "$@" ./tests/traps/hosts/gperftools-contract "$way" "$work/$way"
 	[ ! -s "$work/$way.out" ] || fail "$way: $(cat "$work/$way.out")"
 	check_quiet "$way"
 }

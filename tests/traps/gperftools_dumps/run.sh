@@ -2,15 +2,13 @@
 # Trap: a program written for gperftools starts its heap profile again, with the same prefix: the dumps
 # of the first must stay. Dumps by amount are written each, in whatever hurry the program is, with
 # gperftools' amounts where none are set.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_INTERVAL=1
 limit=$bounded
 
 host() { # way
 	mkdir "$work/$1"
-	bare "$1" ./tests/traps/hosts/gperftools-contract "$1" "$work/$1"
-	check_status "$1" 0
+	ends_well bare "$1" ./tests/traps/hosts/gperftools-contract "$1" "$work/$1"
 	[ ! -s "$work/$1.out" ] || fail "$1: $(cat "$work/$1.out")"
 	check_quiet "$1"
 }
@@ -49,8 +47,7 @@ cd "$builddir" || exit 1
 host defaults
 [ "$(cd "$work/defaults" && echo *.000?.heap)" = "defaults.0001.heap defaults.0002.heap" ] ||
 	fail "250 MiB in use: $(files defaults)"
-HEAP_PROFILE_INUSE_INTERVAL=0
-export HEAP_PROFILE_INUSE_INTERVAL
+export HEAP_PROFILE_INUSE_INTERVAL=0
 rm -r "$work/defaults"
 host defaults
 [ ! -e "$work/defaults/defaults.0001.heap" ] || fail "a dump that was turned off"

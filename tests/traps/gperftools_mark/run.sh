@@ -29,8 +29,7 @@ check_valid "$work/relative/run/out.pb"
 
 # A name of the user's own that begins with a byte above 127.
 mkdir "$work/own"
-bare own env -C "$work/own" LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="éa.pb" true
-check_status own 0
+ends_well bare own env -C "$work/own" LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="éa.pb" true
 [ -e "$work/own/éa.pb" ] || fail "a name in UTF-8: $(ls -b "$work/own")"
 
 # The real one; its own profile of the program is written at the same path, so libcprof's is beside it.

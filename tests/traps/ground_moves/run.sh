@@ -2,10 +2,8 @@
 # Another directory, root or user between start and end: the path keeps its meaning from the start. If a file can't be
 # written, one line says so, and nothing else happens.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 bare bare ./tests/traps/hosts/moves
 
 one_line() { # name
@@ -20,14 +18,10 @@ mkdir "$work/elsewhere"
 	cd "$work" && env LD_PRELOAD=$CP_LIBRARY CPUPROFILE=chdir.pb "$moves" chdir elsewhere
 ) >"$work/chdir.out" 2>"$work/chdir.err"
 status=$?
-check_status chdir 0
-check_same_output chdir bare
-check_quiet chdir
-check_valid "$work/chdir.pb"
+check_ended_valid chdir 0 bare
 
 [ "$(id -u)" = 0 ] || { echo "# not root: no chroot, no setuid"; finish; }
-profiled chroot ./tests/traps/hosts/moves chroot "$work/elsewhere"
-check_status chroot 0
+ends_well profiled chroot ./tests/traps/hosts/moves chroot "$work/elsewhere"
 check_same_output chroot bare
 one_line chroot
 

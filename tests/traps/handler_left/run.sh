@@ -6,8 +6,7 @@ host=./tests/traps/handler_left/host
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000
 for how in returns longjmp siglongjmp throw; do
-	bare "bare-$how" $host $how
-	check_status "bare-$how" 0
+	ends_well bare "bare-$how" $host $how
 	same_as_bare cpu "$how" $host $how
 	check_valid "$work/$how.pb"
 	check_stack "$work/$how.pb" 'burn.*;after_handler;'
@@ -33,8 +32,7 @@ cat >"$work/deep.ml" <<-END
 END
 if command -v ocamlopt >/dev/null && (cd "$work" && ocamlopt -o deep deep.ml) >/dev/null 2>&1; then
 	bare bare-ocaml "$work/deep"
-	profiled ocaml "$work/deep"
-	check_status ocaml 0
+	ends_well profiled ocaml "$work/deep"
 	check_same_output ocaml bare-ocaml
 	check_valid "$work/ocaml.pb"
 	check_stack "$work/ocaml.pb" spin

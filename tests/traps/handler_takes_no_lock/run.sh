@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The handler takes a lock that the interrupted code holds: the loader's, malloc's, libunwind's.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 modules=
 for m in libm.so.6 libresolv.so.2 libnsl.so.1 libutil.so.1 libz.so.1; do
 	for dir in /lib /usr/lib /lib64 /usr/lib64 /lib/*-linux-gnu /usr/lib/*-linux-gnu; do
@@ -11,13 +10,9 @@ done
 [ -n "$modules" ] || skip "no library to load"
 # Not profiled itself: it could hang, too.
 limit=$bounded
-bare bare ./tests/traps/handler_takes_no_lock/host 0.1 $modules
-check_status bare 0
+ends_well bare bare ./tests/traps/handler_takes_no_lock/host 0.1 $modules
 for unwind in dwarf fp libunwind; do
 	CPROF_UNWIND=$unwind CPUPROFILE_FREQUENCY=10000 profiled "$unwind" ./tests/traps/handler_takes_no_lock/host 1.2 $modules
-	check_status "$unwind" 0
-	check_same_output "$unwind" bare
-	check_quiet "$unwind"
-	check_valid "$work/$unwind.pb"
+	check_ended_valid "$unwind" 0 bare
 done
 finish

@@ -22,9 +22,7 @@ for mode in CPU HEAP; do
 	export ${mode}PROFILESIGNAL=HUP
 	profiled_by ${mode}PROFILE "signal-$mode" $host table
 	unset ${mode}PROFILESIGNAL
-	check_status "signal-$mode" 0
-	check_same_output "signal-$mode" bare-table
-	check_quiet "signal-$mode"
+	check_ended "signal-$mode" 0 bare-table
 done
 if [ -z "${CP_MODES:-}" ]; then
 	# Modes that take no samples by SIGPROF leave it alone, until one starts that does.
@@ -46,8 +44,7 @@ ticks() {
 if (cd "$work" && $CC -pg -O1 -o gmon "$OLDPWD/$srcdir/tests/traps/handlers_as_bare/gmon.c" && ./gmon) >/dev/null 2>&1; then
 	for mode in CPU HEAP; do
 		profiled_by ${mode}PROFILE pg-$mode env --chdir="$work" "$work/gmon"
-		check_status pg-$mode 0
-		check_quiet pg-$mode
+		check_ended pg-$mode 0
 		had=$(ticks) due=$(cat "$work/pg-$mode.out")
 		# ITIMER_PROF counts the kernel's ticks whole, and who shares a processor gets more or fewer of them than
 		# CPU time. With the profiler's samples they would be eleven times as many; without its handler, none.

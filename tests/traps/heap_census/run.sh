@@ -1,10 +1,8 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the page census misses a block or its free (an entry point that it doesn't wrap, a handler in its midst, a block that
 # reaches into the next page), or the program doesn't get the block that the allocator gave. Every page is watched, over
 # every allocator: nothing is left where everything is freed. A free that nobody can see is counted, and a fork child has
 # only its own blocks.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_VIEWS=fragmentation
 watch_one_page_in 1
@@ -18,9 +16,7 @@ for allocator in $(allocators); do
 	without=
 	[[ $allocator == *jemalloc* ]] && without=pvalloc
 	for interval in 512K 3000; do
-		CPROF_HEAP_INTERVAL=$interval heap_profiled ways ./tests/e2e/heap-matrix 30 $without
-		check_status ways 0
-		check_quiet ways
+		CPROF_HEAP_INTERVAL=$interval runs_well heap_profiled ways ./tests/e2e/heap-matrix 30 $without
 		read -r left _ <<<"$(heap_values "$work/ways.fragmentation.pb" 'site_|chain')"
 		[ "$left" = 0 ] || fail "$allocator, $interval: $left objects are left on the pages"
 		[ "$(lost "$work/ways.fragmentation.pb")" = "0 0" ] || fail "$allocator, $interval: lost $(lost "$work/ways.fragmentation.pb")"
@@ -29,15 +25,11 @@ done
 ALLOCATOR=
 
 limit=$bounded
-CPUPROFILE="$work/cpu.pb" CPUPROFILE_FREQUENCY=1000 heap_profiled handler ./tests/traps/hosts/heap-odd handler
-check_status handler 0
-check_quiet handler
+CPUPROFILE="$work/cpu.pb" CPUPROFILE_FREQUENCY=1000 runs_well heap_profiled handler ./tests/traps/hosts/heap-odd handler
 read -r left _ <<<"$(heap_values "$work/handler.fragmentation.pb" 'handler|on_alarm')"
 [ "$left" = 0 ] || fail "handlers: $left objects are left on the pages"
 
-heap_profiled odd ./tests/traps/heap_census/host
-check_status odd 0
-check_quiet odd
+runs_well heap_profiled odd ./tests/traps/heap_census/host
 left() { # file site
 	heap_values "$1" "$2" | cut -d ' ' -f 1
 }

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: after each dlclose every stack is kept anew, until there is no memory for any; or, where that is spared,
 # one plugin's blocks get the name of another that came to the same address, maybe before dlclose has returned.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 export CPROF_HEAP_INTERVAL=1
 
@@ -154,18 +152,14 @@ kept() { "$pprof_check" --comments "$1" | sed -n 's/^cost: \([0-9]*\) kB for sta
 
 # 64 different stacks and the loader's take one MiB; in 3000 epochs, eight and more.
 for calls in 0 1; do
-	heap_profiled same "$work/often" 3000 $calls "$work/first.so"
-	check_status same 0
-	check_quiet same
+	runs_well heap_profiled same "$work/often" 3000 $calls "$work/first.so"
 	check_comment "$work/same.pb" '^samples: .* lost: 0 no memory'
 	[ "$(kept "$work/same.pb")" -le 3600 ] ||
 		fail "$(kept "$work/same.pb") kB for the same stacks and $calls of a plugin"
 done
 
 for host in often cached; do
-	heap_profiled $host "$work/$host" 50 1 "$work/first.so" "$work/second.so"
-	check_status $host 0
-	check_quiet $host
+	runs_well heap_profiled $host "$work/$host" 50 1 "$work/first.so" "$work/second.so"
 	check_heap "$work/$host.pb"
 	[ "$(heap_values "$work/$host.pb" '(^|;)in_first;')" = "50 5000 0 0" ] ||
 		fail "$host, first: $(heap_values "$work/$host.pb" '(^|;)in_first;')"
@@ -173,9 +167,7 @@ for host in often cached; do
 		fail "$host, second: $(heap_values "$work/$host.pb" '(^|;)in_second;')"
 done
 
-heap_profiled meanwhile "$work/meanwhile" "$work/first.so" "$work/second.so"
-check_status meanwhile 0
-check_quiet meanwhile
+runs_well heap_profiled meanwhile "$work/meanwhile" "$work/first.so" "$work/second.so"
 [ "$(heap_values "$work/meanwhile.pb" '(^|;)in_first;')" = "100 10000 0 0" ] ||
 	fail "before: $(heap_values "$work/meanwhile.pb" '(^|;)in_first;')"
 [ "$(heap_values "$work/meanwhile.pb" '(^|;)in_second;')" = "200 20000 0 0" ] ||

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: empty blocks, mapped ones, sizes that overflow, alignments of a gigabyte, and invalid alignments: the program
 # gets the same results and errno as without the profiler.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 for interval in 1 4K 64K 1M; do

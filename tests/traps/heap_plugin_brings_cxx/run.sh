@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a C program loads a plugin in C++ for itself alone, and with it the C++ library, which isn't in the
 # scope where operator new is looked up next; unloaded again, its stacks keep their names.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 [ -n "${CXX:-}" ] || skip "no C++ compiler"
@@ -34,9 +32,7 @@ for allocator in $(allocators); do
 	plain_status=$status
 	for interval in 1 64K; do
 		CPROF_HEAP_INTERVAL=$interval heap_profiled plugin ./tests/traps/hosts/heap-odd plugin "$work/plugin.so"
-		check_status plugin $plain_status
-		check_quiet plugin
-		check_same_output plugin plain
+		check_ended plugin $plain_status plain
 		check_heap "$work/plugin.pb"
 	done
 	[ "$plain_status" = 0 ] || continue

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the constructor of a plugin makes a thread and waits for it, while the loader's lock is held for the
 # plugin; the thread is the first of the process to call this operator new. It must not need that lock.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 [ -n "${CXX:-}" ] || skip "no C++ compiler"

@@ -3,7 +3,6 @@
 # Trap: if operator new and delete do the same as malloc and free, a profiler may bypass the C++ library; but a
 # program may have replaced some of the operators, or malloc, or rely on a handler when memory runs out. And the
 # operator's frame belongs to the program.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 [ -n "${CXX:-}" ] || skip "no C++ compiler"
@@ -91,9 +90,7 @@ $CXX -O1 -w -fsized-deallocation -DREPLACED -o "$work/replaced" "$work/host.cc" 
 $CC -O1 -w -shared -fPIC -o "$work/shim.so" "$work/shim.c" -ldl
 
 check_same() { # name program
-	check_status "$1" 0
-	check_quiet "$1"
-	check_same_output "$1" "$2"
+	check_ended "$1" 0 "$2"
 	check_heap "$work/$1.pb"
 }
 bare plain "$work/plain"
@@ -115,8 +112,7 @@ for interval in 1 64K; do
 	check_status "shimmed-$interval" 0
 	check_same_output "shimmed-$interval" shimmed
 done
-CPUPROFILE_FREQUENCY=999 profiled spin "$work/plain" spin
-check_status spin 0
+CPUPROFILE_FREQUENCY=999 ends_well profiled spin "$work/plain" spin
 check_same_output spin plain # no heap mode asks for a sample of what is too large
 check_stack "$work/spin.pb" 'malloc;operator new;make_some;spin;main;'
 check_no_stack "$work/spin.pb" libcprof

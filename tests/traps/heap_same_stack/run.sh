@@ -1,13 +1,9 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: an allocation comes from the very stack that one came from a moment ago, and is taken for the same, though the
 # thread has labels now, or is paused, or another run has begun; or the thread is another one, with a smaller stack.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
-bare same ./tests/traps/heap_same_stack/host "$work/first.pb" "$work/second.pb" "$work/third.pb"
-check_status same 0
-check_quiet same
+runs_well bare same ./tests/traps/heap_same_stack/host "$work/first.pb" "$work/second.pb" "$work/third.pb"
 check_heap "$work/first.pb" "$work/second.pb" "$work/third.pb"
 
 values_are "$work/first.pb" site_same "1004 10040 0 0"

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: one byte counter for all threads: a pair takes 185 ns instead of 15 with two threads. The code that most calls
 # of malloc and free run through has no locked instruction, and calls only the allocator.

@@ -1,15 +1,12 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the profiler is interrupted, in the middle of a sample, by a handler that allocates, too.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 
 limit=$bounded
 for interval in 1 4K 512K; do
 	CPROF_HEAP_INTERVAL=$interval CPUPROFILE="$work/cpu.pb" CPUPROFILE_FREQUENCY=1000 \
 		heap_profiled handler ./tests/traps/hosts/heap-odd handler
-	check_status handler 0
-	check_quiet handler
+	check_ended handler 0
 	check_heap "$work/handler.pb"
 	read -r objects _ live _ <<<"$(heap_values "$work/handler.pb" 'handler|on_alarm')"
 	[ "$live" = 0 ] || fail "interval $interval: $live objects in use"
@@ -64,9 +61,7 @@ int main(void)
 END
 $CC -O1 -w -shared -fPIC -fno-builtin -o "$work/lockless.so" "$srcdir/tests/traps/hosts/lockless.c" &&
 	$CC -O1 -g -w -fno-builtin -o "$work/both" "$work/both.c" || fail "not built"
-ALLOCATOR=$work/lockless.so CPROF_HEAP_INTERVAL=1 heap_profiled both "$work/both"
-check_status both 0
-check_quiet both
+ALLOCATOR=$work/lockless.so CPROF_HEAP_INTERVAL=1 runs_well heap_profiled both "$work/both"
 check_heap "$work/both.pb"
 read -r mains main_bytes handlers handler_bytes <"$work/both.out"
 got=$(heap_values "$work/both.pb" '^site_main;.*main;')

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The helper that adds lines at exit: the program gets no signal and no child from it, and keeps its exit status and
 # output; the helper inherits nothing from the program. The processes of a tree share helpers.

@@ -12,15 +12,12 @@ with() { # name case setting...
 	case=$2
 	shift 2
 	bare "$name" env LD_PRELOAD="$CP_LIBRARY" "$@" "$host" "$case"
-	check_status "$name" 0
-	check_same_output "$name" "bare-$case"
-	check_quiet "$name"
+	check_ended "$name" 0 "bare-$case"
 	[ -s "$work/$name.pb" ] || fail "$name: no profile"
 }
 
 for case in pages stack; do
-	bare "bare-$case" "$host" "$case"
-	check_status "bare-$case" 0
+	ends_well bare "bare-$case" "$host" "$case"
 	with "cpu-$case" "$case" CPUPROFILE="$work/cpu-$case.pb"
 	with "perf-$case" "$case" CPUPROFILE="$work/perf-$case.pb" CPROF_CPU_ENGINE=perf
 	with "wall-$case" "$case" WALLPROFILE="$work/wall-$case.pb"

@@ -1,10 +1,8 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Other users put things in the place of a profile: links, pipes, files of theirs, another directory. Nothing is
 # written through them, nobody else can read the written file, and the program goes on.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
-need timeout perl
+need perl
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000
 program="./tests/traps/hosts/moves"
@@ -113,7 +111,6 @@ check_stack "$work/own.pb" planted_name
 mapped others 65534
 check_no_stack "$work/others.pb" planted_name
 
-cprof=$builddir/cprof
 [ -x "$cprof" ] || finish
 
 # Results of the tool are as private, and a file of somebody else's is not written through.

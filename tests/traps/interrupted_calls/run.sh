@@ -11,8 +11,7 @@ for call in read readv2 recv recvmmsg sendmmsg wait waitv sem lock open creat op
 	done
 done
 for how in restart own-restart; do
-	profiled "$how" $host $how
-	check_status "$how" 0
+	ends_well profiled "$how" $host $how
 done
 for file in "$work"/*.pb; do
 	check_valid "$file"

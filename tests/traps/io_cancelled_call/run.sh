@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: input and output are cancellation points where libc's functions are, and nowhere else; a cancelled call unwinds
 # through the profiler's function.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 for wakers in 0 1; do

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: counting a call, asking what its descriptor is and taking its stack change errno.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 for wakers in 0 1; do

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a fork while another thread is in a call: the child begins with no counts, and its parent's stay.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 same_as_bare io on ./tests/traps/io_fork_child/host

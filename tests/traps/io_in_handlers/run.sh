@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a handler writes while the interrupted code is in the profiler's function for another call, or leaves it by a
 # jump. Calls are counted, every one; records stay whole.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 export CPROF_CHECKPOINT=0

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a descriptor's number is closed in any way and opened again as another kind of thing.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 # The children (of popen) have files of their own.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the profiler's own calls, and the collector's, are counted as the program's.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 for unwind in dwarf libunwind; do

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a vfork's child shares memory with its parent, but not the descriptors.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/io.sh"
 limit=$bounded
 same_as_bare io on ./tests/traps/io_vfork_child/host

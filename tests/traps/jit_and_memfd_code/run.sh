@@ -1,16 +1,12 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: code outside of ELF files: a JIT's in anonymous memory, its own or shared, in a memfd, in a file that is not
 # ELF. Its samples keep their mapping under the kernel's name, and the callers above it.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 
 case_of() { # name kind mapping begin-of-its-function
 	profiled "$1" ./tests/traps/hosts/jit-host "$2" "$work/code.bin"
 	[ "$status" = 77 ] && { echo "SKIP $1: $(cat "$work/$1.err")"; return; }
-	check_status "$1" 0
-	check_quiet "$1"
-	check_valid "$work/$1.pb"
+	check_ended_valid "$1" 0
 	check_top "$work/$1.pb" 1 "$4"
 	# Without call frame information, only our own reader gets to the caller.
 	[ "$CPROF_UNWIND" = dwarf ] && check_stack "$work/$1.pb" "	${4//+/\\+}[0-9a-f]+;(//anon[^;]*;)?run;main;"

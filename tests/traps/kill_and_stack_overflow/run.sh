@@ -2,7 +2,6 @@
 # SIGKILL, and a stack overflow, after which there is no stack for a handler: the last checkpoint
 # is on disk, whole, and the status is what it was.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 ulimit -c 0
 CPUPROFILE_FREQUENCY=1000
 CPROF_CHECKPOINT=100ms

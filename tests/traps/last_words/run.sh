@@ -3,7 +3,6 @@
 # has for SIGINT and SIGTERM), and SIGABRT's, when they return to abort(). There is a profile, and the handlers notice
 # nothing.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 ulimit -c 0
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000

@@ -55,8 +55,7 @@ $CC -o "$work/linked" "$work/main.c" -Wl,--no-as-needed -L"$work" -learly -L"${C
 	-Wl,-rpath,"$work:${CP_LIBRARY%/*}" || fail "not built"
 
 check_all() { # name
-	check_status "$1" 3
-	check_quiet "$1"
+	check_ended "$1" 3
 	check_stack "$work/$1.pb" 'early_burns;begin'
 	check_stack "$work/$1.wall.pb" '(early_burns|early_waits);begin'
 	check_stack "$work/$1.lock.pb" 'sem_timedwait;early_waits;begin'

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: locks are taken when nothing is ready or all is over: in an allocator that dlsym calls, in
 # constructors, in fork handlers and children, in key destructors after our own, at exit.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
 same_as_bare cpu off ./tests/traps/lock_at_the_edges/host
@@ -11,8 +10,7 @@ for unwinder in dwarf fp; do
 done
 # That its malloc is not seen is said.
 bare bare ./tests/traps/lock_at_the_edges/host
-CPUPROFILE="$work/all.cpu" HEAPPROFILE="$work/all.heap" lock_profiled all ./tests/traps/lock_at_the_edges/host
-check_status all 0
+CPUPROFILE="$work/all.cpu" HEAPPROFILE="$work/all.heap" ends_well lock_profiled all ./tests/traps/lock_at_the_edges/host
 check_same_output all bare
 
 # In a constructor of a library that is preloaded after libcprof. It runs before the profiler's constructor if that library
@@ -49,8 +47,7 @@ __attribute__((constructor)) static void first(void)
 END
 for first in '' -Wl,-z,initfirst; do
 	$CC -O1 -w -shared -fPIC $first -o "$work/early.so" "$work/early.c" -pthread || fail "early.so: not built"
-	bare early env LD_PRELOAD="$CP_LIBRARY $work/early.so" LOCKPROFILE="$work/early.pb" CPROF_LOCK_THRESHOLD=0 true
-	check_status early 0
+	ends_well bare early env LD_PRELOAD="$CP_LIBRARY $work/early.so" LOCKPROFILE="$work/early.pb" CPROF_LOCK_THRESHOLD=0 true
 	[ "$(cat "$work/early.out")" = "0 wrong" ] || harm "early $first: $(cat "$work/early.out")"
 	check_quiet early
 done

@@ -1,9 +1,7 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: libc has each pthread_cond_* function in two versions, and the older one has another layout of the object: a
 # thread that waits by one version and is signalled by the other sleeps for ever. Calls are forwarded to the version
 # with which programs are linked today.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 
 cat >"$work/cond.c" <<'END'

@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a thread that libc creates unseen waits before the sweep has found it, and its waits have no stack.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 same_as_bare lock on ./tests/traps/lock_hidden_threads/host
 check_valid_as lock "$work/on.pb"

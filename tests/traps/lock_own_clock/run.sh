@@ -2,7 +2,6 @@
 # Trap: the program, or a library that tells it other times, has a clock_gettime of its own that takes
 # a lock. Asked for the time at that lock it comes back to it, until the stack is used up, or it waits
 # for itself; and the times are not what passes.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
 same_as_bare lock clock ./tests/traps/lock_own_clock/host

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a wake comes from a signal handler, or from a thread that ends at once; a wait is cancelled, left by a jump,
 # interrupted by a handler that waits itself, or in another thread while the process forks.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/lock.sh"
 limit=$bounded
 same_as_bare lock on ./tests/traps/lock_wakers_at_the_edges/host

@@ -2,15 +2,13 @@
 # 10,000 short threads: buffers are taken at a first sample, go back to a pool, and records are used
 # again, so that memory is bounded by the threads that live at once.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 count=10000
 [ "${CP_QUICK:-}" ] && count=3000
 more() { # resident|mapped
 	echo $(($(sed -n "s/^$1 //p" "$work/many.err") - $(sed -n "s/^$1 //p" "$work/bare.err")))
 }
-bare bare ./tests/traps/hosts/many-threads "$count"
-check_status bare 0
+ends_well bare bare ./tests/traps/hosts/many-threads "$count"
 CPUPROFILE_FREQUENCY=4000 same_as_bare cpu many ./tests/traps/hosts/many-threads "$count"
 check_valid "$work/many.pb"
 check_stack "$work/many.pb" short_thread

@@ -5,11 +5,9 @@
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/mask_comes_back/host
 limit="timeout -s KILL 20"
-bare bare "$host"
-check_status bare 0
+ends_well bare bare "$host"
 for engine in timer perf; do
-	CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 profiled "$engine" "$host"
-	check_status "$engine" 0
+	CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 ends_well profiled "$engine" "$host"
 	check_same_output "$engine" bare
 	check_valid "$work/$engine.pb"
 done
@@ -19,8 +17,6 @@ check_quiet timer
 for way in exec fork spawn thread; do
 	bare "bare-$way" "$host" "$way" "$host"
 	profiled "$way" "$host" "$way" "$host"
-	check_status "$way" 0
-	check_same_output "$way" "bare-$way"
-	check_quiet "$way"
+	check_ended "$way" 0 "bare-$way"
 done
 finish

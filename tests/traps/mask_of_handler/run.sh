@@ -9,7 +9,5 @@ check_stack "$work/masks.pb" 'burn.*;after_handlers'
 
 bare bare-exec "$host" exec "$host"
 profiled exec "$host" exec "$host"
-check_status exec 0
-check_same_output exec bare-exec
-check_quiet exec
+check_ended exec 0 bare-exec
 finish

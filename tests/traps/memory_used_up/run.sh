@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: the program has used up its limit of address space or of data when its profiles are due: no profile could be
 # written. Each is there, with names, and nothing is said.
@@ -10,15 +9,10 @@ export CPUPROFILE_FREQUENCY=1000 CPROF_HEAP_INTERVAL=64K
 for case in 'as exit' 'data exit' 'both abort'; do
 	at=${case/ /-}
 	export WALLPROFILE="$work/$at.wall.pb" HEAPPROFILE="$work/$at.heap.pb" LOCKPROFILE="$work/$at.lock.pb" IOPROFILE="$work/$at.io.pb"
-	# shellcheck disable=SC2086
 	bare plain $host $case
 	expected=$status
-	# shellcheck disable=SC2086
 	profiled "$at" $host $case
-	check_status "$at" "$expected"
-	check_same_output "$at" plain
-	check_quiet "$at"
-	check_valid "$work/$at.pb"
+	check_ended_valid "$at" "$expected" plain
 	check_stack "$work/$at.pb" 'before_the_limit;'
 	for mode in wall heap heap.peak lock io; do
 		check_valid_as ${mode%%.*} "$work/$at.$mode.pb"

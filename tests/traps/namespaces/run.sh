@@ -2,10 +2,8 @@
 # unshare and setns are for single-threaded programs, and a single-threaded program stays one in the
 # kernel's eyes. Process 1 of a pid namespace ignores signals that it has no handler for.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit="timeout -s KILL 20"
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 some=
 # In a program with one thread libc doesn't know our task; once there was a second thread, it does.
 for words in close-range close-range-by-number unshare-user unshare-pid setns \
@@ -15,10 +13,7 @@ for words in close-range close-range-by-number unshare-user unshare-pid setns \
 	[ "$status" = 0 ] || { echo "# $way is not possible here"; continue; }
 	some=yes
 	profiled "$way" ./tests/traps/hosts/sandbox $words
-	check_status "$way" 0
-	check_same_output "$way" "$way-bare"
-	check_quiet "$way"
-	check_valid "$work/$way.pb"
+	check_ended_valid "$way" 0 "$way-bare"
 	check_stack "$work/$way.pb" confined_work
 done
 # Our thread's end, and its task's, are seen by the kernel as late as can be.

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: nobody knows what the profiler costs itself. Each profile says how much time its samples took where they
 # were taken, and the collector's; cprof_get_stats() knows the handlers', and CPROF_VERBOSE=1 says it at the end.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/heap.sh"
 . "$srcdir/tests/lib/lock.sh"
 
@@ -27,11 +25,9 @@ int main(int argc, char **argv)
 }
 END
 $CC -O1 -w -I"$srcdir/include" -o "$work/stats" "$work/stats.c" "$CP_LIBRARY" -Wl,-rpath,"${CP_LIBRARY%/*}" || fail "not built"
-bare stats "$work/stats" "$work/stats.pb"
-check_status stats 0
+ends_well bare stats "$work/stats" "$work/stats.pb"
 
-CPUPROFILE_FREQUENCY=1000 CPROF_VERBOSE=1 profiled cpu ./tests/traps/hosts/cut-stacks 100
-check_status cpu 0
+CPUPROFILE_FREQUENCY=1000 CPROF_VERBOSE=1 ends_well profiled cpu ./tests/traps/hosts/cut-stacks 100
 check_comment "$work/cpu.pb" "^cost: about $some ms of wall time in handlers \\([0-9]+\\.[0-9]{2} % of the program's CPU time\\)"
 check_comment "$work/cpu.pb" "^cost: $some ms in the collector"
 grep -qE "^libcprof: .*cost: about $some ms of wall time in handlers" "$work/cpu.err" || fail "not said at the end: $(cat "$work/cpu.err")"
@@ -68,9 +64,7 @@ END
 $CC -O1 -w -o "$work/sleeps" "$work/sleeps.c" -lpthread || fail "not built"
 for threads in '' two; do
 	label=sleeps$threads
-	# shellcheck disable=SC2086
-	WALLPROFILE="$work/$label.wall.pb" WALLPROFILE_FREQUENCY=1000 profiled $label "$work/sleeps" $threads
-	check_status $label 0
+	WALLPROFILE="$work/$label.wall.pb" WALLPROFILE_FREQUENCY=1000 ends_well profiled $label "$work/sleeps" $threads
 	"$pprof_check" --comments "$work/$label.pb" >"$work/$label.said"
 	used=$(sed -n 's/^cpu time: \([0-9]*\)\.\([0-9]*\) s used .*/\1\2/p' "$work/$label.said")
 	own=$(sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p' "$work/$label.said")
@@ -80,14 +74,12 @@ done
 
 # Rare samples, frequent ones, all.
 for interval in 512K 4K 1; do
-	CPROF_HEAP_INTERVAL=$interval heap_profiled heap ./tests/traps/hosts/heap-odd reuse
-	check_status heap 0
+	CPROF_HEAP_INTERVAL=$interval ends_well heap_profiled heap ./tests/traps/hosts/heap-odd reuse
 	check_heap "$work/heap.pb"
 	check_comment "$work/heap.pb" "^cost: about $some ms of wall time in allocations that were sampled"
 	check_comment "$work/heap.pb" "^cost: $some ms in the collector"
 done
-CPROF_LOCK_THRESHOLD=0 lock_profiled lock ./tests/e2e/lock-host holders
-check_status lock 0
+CPROF_LOCK_THRESHOLD=0 ends_well lock_profiled lock ./tests/e2e/lock-host holders
 check_comment "$work/lock.pb" "^cost: about $some ms of wall time for stacks behind waits"
 check_comment "$work/lock.holders.pb" "^cost: about $some ms of wall time for stacks behind unlocks"
 check_comment "$work/lock.pb" "^cost: $some ms in the collector"

@@ -5,10 +5,8 @@ host=./tests/traps/hosts/sigprof-host
 export CPUPROFILE_FREQUENCY=1000
 for how in views deliver timer 'die raise' 'die kill' 'die ignored'; do
 	label=${how// /-}
-	# shellcheck disable=SC2086
 	bare "bare-$label" $host $how
 	expected=$status
-	# shellcheck disable=SC2086
 	profiled "$label" $host $how
 	check_status "$label" "$expected"
 	check_same_output "$label" "bare-$label" || diff "$work/bare-$label.out" "$work/$label.out"
@@ -20,10 +18,8 @@ done
 for mode in HEAPPROFILE LOCKPROFILE "CPUPROFILESIGNAL=USR1 CPUPROFILE"; do
 	label=${mode//[ =]/-}
 	for how in views deliver 'die raise'; do
-		# shellcheck disable=SC2086
 		bare "bare-${how// /-}" $host $how
 		expected=$status
-		# shellcheck disable=SC2086
 		bare "$label" env LD_PRELOAD="$CP_LIBRARY" $mode="$work/$label.pb" $host $how
 		check_status "$label" "$expected"
 		check_same_output "$label" "bare-${how// /-}"

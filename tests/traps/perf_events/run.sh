@@ -2,7 +2,6 @@
 # perf events have traps of their own: descriptors that the program closes, lists or runs out of, the
 # kernel's refusal, a filter that kills for the call, and signals that could be the program's.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 host=./tests/traps/hosts/perf-host
 export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY=1000
@@ -39,14 +38,11 @@ fi
 bare copies-bare "$host" copies
 CPROF_CPU_ENGINE=auto
 profiled copies "$host" copies
-check_status copies 0
-check_quiet copies
-check_same_output copies copies-bare
+check_ended copies 0 copies-bare
 check_comment "$work/copies.pb" 'engine timer .*; auto'
 
 CPROF_CPU_ENGINE=perf
-profiled plain "$host"
-check_status plain 0
+ends_well profiled plain "$host"
 check_valid "$work/plain.pb"
 check_stack "$work/plain.pb" 'burn;work'
 if ! "$pprof_check" --comments "$work/plain.pb" | grep -q 'engine perf'; then
@@ -67,28 +63,20 @@ fi
 # A descriptor of the program sends SIGPROF.
 bare own-bare "$host" own-descriptor
 profiled own "$host" own-descriptor
-check_status own 0
-check_quiet own
-check_same_output own own-bare
-bare awaited-bare "$host" awaited-descriptor
-check_status awaited-bare 0
-profiled awaited "$host" awaited-descriptor
-check_status awaited 0
-check_quiet awaited
+check_ended own 0 own-bare
+ends_well bare awaited-bare "$host" awaited-descriptor
+runs_well profiled awaited "$host" awaited-descriptor
 # The program waits for the signal of a hit when one of its handlers runs and ends the wait.
 bare handled-bare ./tests/traps/hosts/awaited handled
-profiled handled ./tests/traps/hosts/awaited handled
-check_status handled 0
+ends_well profiled handled ./tests/traps/hosts/awaited handled
 check_same_output handled handled-bare
 # 50 a second: the thread's first comes when its begin is over.
-CPUPROFILE_FREQUENCY=50 profiled dropped "$host" dropped
-check_status dropped 0
+CPUPROFILE_FREQUENCY=50 ends_well profiled dropped "$host" dropped
 check_stack "$work/dropped.pb" 'burn;work;works_on'
 
 # None left: those threads have a timer.
 bare crowded-bare "$host" no-descriptors
-profiled crowded "$host" no-descriptors
-check_status crowded 0
+ends_well profiled crowded "$host" no-descriptors
 check_same_output crowded crowded-bare
 check_valid "$work/crowded.pb"
 [ "$("$pprof_check" --total "$work/crowded.pb" | awk '$1 == "cpu" { print int($3 / 1e6) }')" -gt 300 ] ||
@@ -97,16 +85,10 @@ check_comment "$work/crowded.pb" 'threads: .* [4-9] a timer in its place'
 [ "$(grep -c '^libcprof:' "$work/crowded.err")" = 1 ] || fail "crowded: $(cat "$work/crowded.err")"
 
 # Walks that take longer than the period: the program goes on.
-CPROF_MAX_DEPTH=4096 CPUPROFILE_FREQUENCY=10000 profiled deep "$host" deep
-check_status deep 0
-check_quiet deep
-check_valid "$work/deep.pb"
+CPROF_MAX_DEPTH=4096 CPUPROFILE_FREQUENCY=10000 profiles_well profiled deep "$host" deep
 check_stack "$work/deep.pb" 'burn;deep'
 # The same while modules come and go, so that each read may fail.
 . "$srcdir/tests/lib/loader.sh"
 for m in a b c d e; do plugin "$m"; done
-CPUPROFILE_FREQUENCY=10000 profiled storm ./tests/traps/hosts/dlclose-storm 100 "$work"/{a,b,c,d,e}.so
-check_status storm 0
-check_quiet storm
-check_valid "$work/storm.pb"
+CPUPROFILE_FREQUENCY=10000 profiles_well profiled storm ./tests/traps/hosts/dlclose-storm 100 "$work"/{a,b,c,d,e}.so
 finish

@@ -4,13 +4,11 @@
 . "$srcdir/tests/lib/e2e.sh"
 need make timeout
 limit=$bounded
-CPUPROFILE_FREQUENCY=4000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=4000
 
 # NAME.pb, and NAME.pb.PID for others, one a process, all valid.
 check_tree() { # name least-files
-	check_status "$1" 0
-	check_quiet "$1"
+	check_ended "$1" 0
 	check_valid "$work/$1.pb" "$work/$1.pb".*
 	got=$(find "$work" -name "$1.pb.*" | wc -l)
 	[ "$got" -ge "$2" ] || fail "$1: $got files of children, less than $2: $(ls "$work")"

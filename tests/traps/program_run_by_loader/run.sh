@@ -1,7 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: under `ld.so ./prog`, /proc/self/exe is the loader: the profile is named after it.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 
 loader=$(${READELF:-readelf} -lW "$host" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
@@ -9,10 +7,7 @@ loader=$(${READELF:-readelf} -lW "$host" | sed -n 's/.*interpreter: \(.*\)\]/\1/
 run() { # name program loader-option...
 	run_name=$1 run_program=$2
 	shift 2
-	profiled "$run_name" "$loader" "$@" "$run_program" burn 150
-	check_status "$run_name" 0
-	check_quiet "$run_name"
-	check_valid "$work/$run_name.pb"
+	profiles_well profiled "$run_name" "$loader" "$@" "$run_program" burn 150
 	"$pprof_check" --main "$run_program" "$work/$run_name.pb" ||
 		fail "$run_name: $run_program is not the main mapping"
 	check_stack "$work/$run_name.pb" '	burn_loop;.*main;'

@@ -1,4 +1,3 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: a real-time thread's children are real-time. The collector, and the helper at the end, would then run before
 # all ordinary threads.
@@ -69,14 +68,10 @@ END
 $CC -O1 -w -pthread -o "$work/host" "$work/host.c" || fail "not built"
 printf '#!/bin/sh\nchrt -p $$ >"%s"\n' "$work/helper.said" >"$work/helper"
 chmod +x "$work/helper"
-bare bare chrt -f 1 "$work/host"
-check_status bare 0
+ends_well bare bare chrt -f 1 "$work/host"
 [ "$(sort -u "$work/bare.out")" = "none, itself real-time" ] || fail "bare: $(cat "$work/bare.out")"
 export CPROF_ONLY=host CPROF_SYMBOLIZE=full _CPROF_HELPER=$work/helper
-profiled realtime chrt -f 1 "$work/host" profiled
-check_status realtime 0
-check_quiet realtime
-check_valid "$work/realtime.pb"
+profiles_well profiled realtime chrt -f 1 "$work/host" profiled
 [ "$(sort -u "$work/realtime.out")" = "ordinary, itself real-time" ] || harm "collector: $(cat "$work/realtime.out")"
 grep -q SCHED_OTHER "$work/helper.said" || fail "helper: $(cat "$work/helper.said" 2>&1)"
 
@@ -86,16 +81,14 @@ cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
 bare alone-bare taskset -c "$cpu" chrt -f 1 ./tests/traps/hosts/sandbox unshare-user
 if [ "$status" = 0 ]; then
 	for n in 1 2 3; do
-		profiled alone taskset -c "$cpu" chrt -f 1 ./tests/traps/hosts/sandbox unshare-user
-		check_status alone 0
+		ends_well profiled alone taskset -c "$cpu" chrt -f 1 ./tests/traps/hosts/sandbox unshare-user
 		check_same_output alone alone-bare
 	done
 fi
 
 # A thread with a deadline may make no other: the comment says that, and nothing of limits.
 if chrt -d --sched-runtime 5000000 --sched-deadline 10000000 --sched-period 10000000 0 true 2>/dev/null; then
-	profiled deadline chrt -d --sched-runtime 5000000 --sched-deadline 10000000 --sched-period 10000000 0 ./tests/traps/hosts/moves
-	check_status deadline 0
+	ends_well profiled deadline chrt -d --sched-runtime 5000000 --sched-deadline 10000000 --sched-period 10000000 0 ./tests/traps/hosts/moves
 	check_comment "$work/deadline.pb" 'no collector thread .SCHED_DEADLINE'
 fi
 finish

@@ -3,15 +3,12 @@
 # are written before. A mere question whether there is seccomp changes nothing, nor does an attempt that the kernel
 # refuses.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 for way in probe blind refused filter filter-by-number filter-with-right strict filter-threads; do
 	bare "$way-bare" ./tests/traps/hosts/sandbox "$way"
 	[ "$status" = 0 ] || skip "$way: no seccomp here"
-	profiled "$way" ./tests/traps/hosts/sandbox "$way"
-	check_status "$way" 0
+	ends_well profiled "$way" ./tests/traps/hosts/sandbox "$way"
 	check_same_output "$way" "$way-bare"
 	check_valid "$work/$way.pb"
 done
@@ -24,8 +21,7 @@ export WALLPROFILE="$work/wall.pb" HEAPPROFILE="$work/heap.pb" LOCKPROFILE="$wor
 for way in filter-forks filter-forks-threads filter-forks-stopped filter-execs forks-strict; do
 	env -u WALLPROFILE -u HEAPPROFILE -u LOCKPROFILE ./tests/traps/hosts/sandbox "$way" >"$work/$way-bare.out" ||
 		fail "$way: fails by itself"
-	profiled "$way" ./tests/traps/hosts/sandbox "$way"
-	check_status "$way" 0
+	ends_well profiled "$way" ./tests/traps/hosts/sandbox "$way"
 	check_same_output "$way" "$way-bare"
 	check_valid "$work/$way.pb"
 done

@@ -2,19 +2,16 @@
 # The program sends SIGPROF to its own thread while a sample is pending for it: the kernel keeps one signal of a
 # number, and drops another. It must drop neither the program's nor all of the profiler's.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 host=./tests/traps/sends_to_itself/host
 export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY
-bare bare "$host" all
-check_status bare 0
+ends_well bare bare "$host" all
 bare bare-die "$host" die
 check_status bare-die 155
 for CPROF_CPU_ENGINE in timer perf; do
 	engine=$CPROF_CPU_ENGINE
 	CPUPROFILE_FREQUENCY=1000
-	profiled "$engine" "$host" all
-	check_status "$engine" 0
+	ends_well profiled "$engine" "$host" all
 	check_same_output "$engine" bare
 	check_valid "$work/$engine.pb"
 	check_stack "$work/$engine.pb" 'burn.*;after_sends'
@@ -26,8 +23,7 @@ for CPROF_CPU_ENGINE in timer perf; do
 	check_valid "$work/$engine-die.pb"
 done
 CPUPROFILE_FREQUENCY=99
-profiled first "$host" first
-check_status first 0
+ends_well profiled first "$host" first
 check_valid "$work/first.pb"
 check_stack "$work/first.pb" 'burn.*;after_sends;early'
 # The pacer sets its timers again and again, and what they have sent is then void.

@@ -1,8 +1,6 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # CPROF_SERVE: the helper that serves is no child of the program, raises no signal, has none of its descriptors, and ends
 # after it. No mode need be on. It serves all processes that name its address, and no others.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/control.sh"
 need curl
 $python -c 'import ctypes; ctypes.CDLL("libmicrohttpd.so.12")' 2>/dev/null || skip "libmicrohttpd12 is not installed"
@@ -41,9 +39,7 @@ has_no_child() { # pid
 ends() { # name pid
 	status=0
 	wait "$2" || status=$?
-	check_status "$1" 3
-	check_same_output "$1" bare
-	check_quiet "$1"
+	check_ended "$1" 3 bare
 }
 
 # Too short for a helper.

@@ -13,8 +13,7 @@ cp tests/traps/set_user_id/host "$work/open/suid"
 chmod 755 "$work/open/plain"
 chmod 4755 "$work/open/suid"
 $as_nobody "$work/open/plain" || skip "nobody can't use this build directory"
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 
 CPUPROFILE="$work/open/plain.pb" $as_nobody "$work/open/plain" || fail "plain: status $?"
 check_valid "$work/open/plain.pb"

@@ -3,8 +3,7 @@
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/hosts/sigprof-host
 export CPUPROFILE_FREQUENCY=1000
-bare bare "$host" itimer
-check_status bare 0
+ends_well bare bare "$host" itimer
 same_as_bare cpu itimer "$host" itimer
 check_valid "$work/itimer.pb"
 check_stack "$work/itimer.pb" burn

@@ -6,8 +6,7 @@ host=./tests/traps/shared_alternate_stack/host
 limit=$bounded
 export CPUPROFILE_FREQUENCY=1000
 for how in shared child storm apart; do
-	profiled $how $host $how
-	check_status $how 0
+	ends_well profiled $how $host $how
 	[ "$(cat "$work/$how.out")" = done ] || fail "$how: $(cat "$work/$how.out")"
 	check_valid "$work/$how.pb"
 done

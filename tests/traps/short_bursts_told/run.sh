@@ -7,8 +7,7 @@ host=./tests/traps/hosts/cpu-host
 both() { # name command...
 	name=$1
 	shift
-	WALLPROFILE=$work/$name.wall.pb profiled "$name" "$@"
-	check_status "$name" 0
+	WALLPROFILE=$work/$name.wall.pb ends_well profiled "$name" "$@"
 	check_valid "$work/$name.pb"
 	check_valid_as wall "$work/$name.wall.pb"
 }

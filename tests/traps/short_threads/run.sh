@@ -2,10 +2,7 @@
 # Threads that live less than a period are never sampled.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/hosts/cpu-host
-profiled short "$host" short 800 0.001
-check_status short 0
-check_quiet short
-check_valid "$work/short.pb"
+profiles_well profiled short "$host" short 800 0.001
 check_stack "$work/short.pb" 'burn.*;work'
 total=$("$pprof_check" --total "$work/short.pb" | sed -n 's/^cpu nanoseconds //p')
 used=$(tail -n 1 "$work/short.err")

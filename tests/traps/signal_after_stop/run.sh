@@ -2,8 +2,7 @@
 # The profiling signal arrives after the stop.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/signal_after_stop/host
-bare bare "$host" "$work/unused.pb"
-check_status bare 0
+ends_well bare bare "$host" "$work/unused.pb"
 preloaded() { # label arguments...
 	label=$1
 	shift
@@ -11,10 +10,7 @@ preloaded() { # label arguments...
 	env LD_PRELOAD="$CP_LIBRARY" "$host" "$@" >"$work/$label.out" 2>"$work/$label.err" || status=$?
 }
 preloaded stopped "$work/stopped.pb"
-check_status stopped 0
-check_same_output stopped bare
-check_quiet stopped
-check_valid "$work/stopped.pb"
+check_ended_valid stopped 0 bare
 # The program's own still does what it would have done.
 preloaded dies "$work/dies.pb" die
 check_status dies 155

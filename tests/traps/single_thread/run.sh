@@ -3,7 +3,6 @@
 # leaves out. Dumps and checkpoints are written while it runs all the same, and our task's messages are printed. When
 # the program gets its first thread, or libc makes one, everything goes on.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
 export CPROF_CHECKPOINT=20ms CPROF_HEAP_INTERVAL=1
 host=./tests/traps/single_thread/host
@@ -12,8 +11,7 @@ in_mode() { # mode name command...
 	mode=$1 name=$2
 	shift 2
 	rm -f "$work/$name".*
-	bare "$name" env LD_PRELOAD="$CP_LIBRARY" "${mode^^}PROFILE=$work/$name.pb" "$@"
-	check_status "$name" 0
+	ends_well bare "$name" env LD_PRELOAD="$CP_LIBRARY" "${mode^^}PROFILE=$work/$name.pb" "$@"
 	[ "$(cat "$work/$name.out")" = done ] || harm "$name: $(head -n 3 "$work/$name.out")"
 }
 

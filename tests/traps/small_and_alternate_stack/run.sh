@@ -7,9 +7,7 @@ for unwind in dwarf fp libunwind; do
 	export CPROF_UNWIND=$unwind
 	for how in threads 'alternate 0' 'alternate 1024' 'alternate 65536' header handler; do
 		label=${how// /-}-$unwind
-		# shellcheck disable=SC2086
-		profiled "$label" $host $how
-		check_status "$label" 0
+		ends_well profiled "$label" $host $how
 		[ "$(cat "$work/$label.out")" = done ] || harm "$label: $(cat "$work/$label.out")"
 		check_valid "$work/$label.pb"
 		# Frame pointers lead nowhere here.

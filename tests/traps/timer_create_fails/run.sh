@@ -11,8 +11,7 @@ host=./tests/traps/hosts/cpu-host
 	exit "$status"
 )
 status=$?
-check_status limited 0
-check_quiet limited
+check_ended limited 0
 [ "$(cat "$work/limited.out")" = done ] || harm "output $(cat "$work/limited.out")"
 check_comment "$work/limited.pb" 'note: no CPU timer for a thread.*ulimit -i.*: threads without one are not sampled'
 check_comment "$work/limited.pb" 'cpu time: 1\.[0-9]* s used by the program, 0\.000 s in samples, 1\.[0-9]* s unsampled'

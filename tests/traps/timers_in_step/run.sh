@@ -4,16 +4,14 @@
 host=./tests/traps/hosts/cpu-host
 # 150 threads that work for 0.7 of a period: a random first expiry hits about 0.7 of them, one at a full
 # period none, one at zero all.
-CPUPROFILE_FREQUENCY=50 profiled spread "$host" short 150 0.014
-check_status spread 0
+CPUPROFILE_FREQUENCY=50 ends_well profiled spread "$host" short 150 0.014
 check_valid "$work/spread.pb"
 hit=$("$pprof_check" --raw "$work/spread.pb" | sed -n 's/.*tid=\([0-9]*\).*work.*/\1/p' | sort -u | wc -l)
 echo "threads hit: $hit of 150"
 [ "$hit" -gt 40 ] && [ "$hit" -lt 140 ] || fail "the first expiries are not spread: $hit of 150 threads"
 # The program's period is the sampler's, so a timer without random steps sees one place in it. Of 200 samples the
 # standard deviation is 3.5 %. Each sample counts for its step, so their sum is the CPU time.
-profiled periodic "$host" periodic 2
-check_status periodic 0
+ends_well profiled periodic "$host" periodic 2
 check_valid "$work/periodic.pb"
 sum() { # function
 	"$pprof_check" --raw "$work/periodic.pb" | sed -n "s/^[0-9]*,\([0-9]*\).*$1.*/\1/p" |

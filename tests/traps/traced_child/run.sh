@@ -7,12 +7,10 @@ limit=$bounded
 # Faults are events.
 export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=200 CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1
 for how in libc by-number thread forks; do
-	bare "bare-$how" $host $how
-	check_status "bare-$how" 0
+	ends_well bare "bare-$how" $host $how
 	for engine in timer perf; do
-		profiled "$how" env CPROF_CPU_ENGINE=$engine WALLPROFILE="$work/$how.wall" EVENTPROFILE="$work/$how.event" \
+		ends_well profiled "$how" env CPROF_CPU_ENGINE=$engine WALLPROFILE="$work/$how.wall" EVENTPROFILE="$work/$how.event" \
 			$host $how
-		check_status "$how" 0
 		check_same_output "$how" "bare-$how"
 		for file in "$work/$how.pb"*; do
 			check_valid "$file"

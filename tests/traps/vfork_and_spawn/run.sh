@@ -3,10 +3,8 @@
 # it is another program. Nothing is overwritten, the parent goes on being profiled, the
 # program that was started writes NAME.PID.
 . "$srcdir/tests/lib/e2e.sh"
-need timeout
 limit=$bounded
-CPUPROFILE_FREQUENCY=1000
-export CPUPROFILE_FREQUENCY
+export CPUPROFILE_FREQUENCY=1000
 for way in vfork:1 vfork-fails:0 spawn:1 spawnp:1 clone:1 system:1 popen:1 fork-exec:1 raw-fork:1; do
 	files=${way#*:}
 	way=${way%:*}

@@ -1,17 +1,12 @@
-#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Trap: what is right for one kind of executable is wrong for another: position-independent or not,
 # by another linker, with holes between segments, with its symbols in a separate file.
-. "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/tests/lib/loader.sh"
 OBJCOPY=${OBJCOPY:-objcopy}
 need "$OBJCOPY"
 
 check_program() { # name
-	profiled "$1" "$work/$1" burn 150
-	check_status "$1" 0
-	check_quiet "$1"
-	check_valid "$work/$1.pb"
+	profiles_well profiled "$1" "$work/$1" burn 150
 	check_stack "$work/$1.pb" '	burn_loop;main;.*_start$'
 	has_go || return
 	check_mapping "$work/$1.pb" "$work/$1" "$(build_id "$work/$1")"
