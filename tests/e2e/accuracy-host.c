@@ -6,12 +6,9 @@
  * The functions take turns of random length, far from the kernel's tick and from the
  * sampling period, so that nothing runs in step; who is furthest behind its share is next.
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
+
+#include "system.h"
 
 #define FUNCTIONS 4
 #define THREADS_MAX 256

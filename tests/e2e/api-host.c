@@ -2,14 +2,7 @@
 /* Every function of cprof.h, used as a program would; for api.sh. Files go to argv[1]. */
 #include <cprof.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "host.h"
 

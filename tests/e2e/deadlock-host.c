@@ -11,12 +11,9 @@
  *                 dead    a mutex whose owner has ended
  *                 none    two threads that wait for a third, which waits for nobody
  */
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "clock.h"
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER,

@@ -12,17 +12,6 @@
  */
 #include <cprof.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #pragma weak cprof_start

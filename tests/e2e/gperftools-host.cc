@@ -2,12 +2,8 @@
 // A program as gperftools' users write it: start, flush, stop, a filter, the state, a heap profile.
 #include <gperftools/heap-profiler.h>
 #include <gperftools/profiler.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "system.h"
 
 static volatile unsigned long sink;
 static int failures;

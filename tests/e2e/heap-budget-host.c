@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Allocates fast for a second, then slowly for two, and keeps some blocks, for heap-budget.sh.
  * Prints the bytes of each function. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #define KEPT 4000

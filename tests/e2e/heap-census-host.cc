@@ -13,13 +13,10 @@
  * lib/modes/heap/heap_census.c does.
  */
 #include <malloc.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <algorithm>
+
+#include "system.h"
 
 #define SITE __attribute__((noinline))
 #define PAGE UINT64_C(4096)

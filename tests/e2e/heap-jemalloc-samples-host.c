@@ -6,14 +6,9 @@
  * $HOST is read before main, because libcprof asks for the hooks before main. idle: jemalloc's
  * sampling is off. taken: the program has a hook of its own, which must stay.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
+
+#include "system.h"
 
 #define SHIFT 14
 #define BLOCKS 200000

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Maps and unmaps, in pieces, over each other, by mremap and sbrk; a fork child that unmaps its
  * parent's. The script knows what is left. */
-#include <errno.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "system.h"
 
 #define SITE static __attribute__((noinline)) void *
 #define STAY __asm__ volatile("" ::: "memory")

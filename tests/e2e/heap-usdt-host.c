@@ -9,13 +9,9 @@
  * bytes, and the same for those that were not freed; then how many frees were of no such block.
  */
 #include <link.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <ucontext.h>
+
+#include "system.h"
 
 #define SITE __attribute__((noinline, noclone))
 #define SIZE 40009

@@ -14,12 +14,8 @@
  *     heap-views-host spare    small blocks of which one in eight is kept (site_kept)
  */
 #include <malloc.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#include "system.h"
 
 #define SITE __attribute__((noinline, noclone))
 #define UNTOUCHED(p) __asm__ volatile("" : : "r"(p) : "memory")

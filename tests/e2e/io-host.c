@@ -7,22 +7,12 @@
  *   io-host uring DIR   maps a ring of io_uring; exit status 77 if the kernel refuses it
  */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "host.h"

@@ -5,12 +5,9 @@
  *     hook: N            the frames that the hook finds from here up to main
  *     own: N             the same of cprof_backtrace
  */
-#include <dlfcn.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "system.h"
 #include "cprof.h"
 
 #define MOST 100

@@ -4,13 +4,6 @@
  *   labels-host SECONDS      CPU time to burn
  *   labels-host cost         ns of a set and clear, on a line
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "cprof.h"
 #define HOST_HAS_TIMERS /* burns wholly, always */
 #include "host.h"

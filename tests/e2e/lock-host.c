@@ -14,14 +14,9 @@
  *                           number of waits, ns, and inner
  */
 #include <linux/futex.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <threads.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "clock.h"
 
 #define THREADS 8

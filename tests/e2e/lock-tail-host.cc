@@ -6,14 +6,11 @@
  */
 #include <atomic>
 #include <mutex>
-#include <pthread.h>
 #include <shared_mutex>
-#include <stdio.h>
 #include <thread>
 #include <threads.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "tasks.h"
 
 #define NOINLINE __attribute__((noinline))

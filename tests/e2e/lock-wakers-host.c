@@ -4,21 +4,11 @@
  *
  * usage: lock-wakers-host KIND [ROUNDS]
  */
-#include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <threads.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "clock.h"
 
 #define STEP_NS 2000000

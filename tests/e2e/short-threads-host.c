@@ -5,11 +5,7 @@
  * third for 24 %. Prints the share that each really had, by the threads' CPU clocks. The lengths of
  * lives are random, so nothing runs in step with the kernel's tick.
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include "system.h"
 
 #include "clock.h"
 

@@ -8,12 +8,7 @@
  * without spans, "bytes N" in all of them, and what cprof_get_span_stats says: "stats CPU_NS
  * WAIT_NS BYTES"
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "system.h"
 
 #include "clock.h"
 #include "cprof.h"

@@ -8,14 +8,6 @@
  *                               of them
  *   trace-context-host many N   N spans of a few hundred microseconds
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #define HOST_HAS_TIMERS /* burns wholly, always */
 #include "host.h"

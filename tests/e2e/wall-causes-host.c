@@ -6,20 +6,11 @@
  *   wall-causes-host stay   lives until its input ends, and says first which child is waited for
  */
 #include <dirent.h>
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -29,11 +20,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "system.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, monitor = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;

@@ -8,21 +8,9 @@
  *   wall-host fork              a child that sleeps, and one that execs
  */
 #include <linux/futex.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "clock.h"
 
 #define NOW() clock_ns(CLOCK_MONOTONIC)

@@ -3,12 +3,7 @@
  * lock. Main waits often, for a moment. Prints, in ns, the CPU time of the eight and how long they
  * took; then how long main ran and was ready to run, and how long the eight were, by their files in
  * /proc. */
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include "system.h"
 
 #define THREADS 8
 #define HELD_NS 2000000 /* of CPU time, each time the lock is held */

@@ -2,15 +2,6 @@
 /* Does something for every mode of the library, on threads that end: at each line of the input,
  * which is answered by "did". At the end of the input the program ends. For control-sums.sh.
  */
-#include <fcntl.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #define THREADS 3

@@ -4,19 +4,9 @@
  * nothing else. It execs `host again`; `host short` only works and ends, `host api DIR` starts and
  * stops profiles itself, if the library is there, and leaves their results in DIR/result.
  */
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "cprof.h"
 
 #define BLOCKS 64

@@ -19,20 +19,14 @@
  */
 #include "inject.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #ifdef __x86_64__
 

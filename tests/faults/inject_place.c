@@ -9,14 +9,10 @@
 #include "inject.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define STACK_LOOK 12288
 

@@ -2,11 +2,7 @@
 /* Any bytes as an ELF file with DWARF: all of its addresses are asked for. Nothing but time and
  * memory may depend on what is in it.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "system.h"
 
 #include "dwarf/dwarf.h"
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a module: as its file, its debug file and its image in memory. */
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "symbols/symbols.h"
 
 #define QUERIES 32

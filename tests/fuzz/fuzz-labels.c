@@ -2,12 +2,9 @@
 /* Any sequence of a program's calls for labels, beside a plain list of what should be there; and
  * the sets that samples would carry.
  */
-#include <errno.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "system.h"
 #include "sample/thread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

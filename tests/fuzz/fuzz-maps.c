@@ -2,12 +2,8 @@
 /* Any text as /tmp/perf-PID.map, which every runtime writes in its own way, and as /proc/kallsyms.
  */
 #include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "symbols/symbols.h"
 
 #define QUERIES 24

@@ -3,7 +3,6 @@
  * In make check; see tests/fuzz/seeds.
  */
 #include <dirent.h>
-#include <stdint.h>
 
 #define OWN_MAIN
 #include "harness.h"

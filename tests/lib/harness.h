@@ -13,9 +13,7 @@
 #ifndef HARNESS_H
 #define HARNESS_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "system.h"
 
 static int harness_tests, harness_failed_tests, harness_failures, harness_skips;
 static const char *harness_skip_reason;

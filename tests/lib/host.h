@@ -5,9 +5,7 @@
 #ifndef TRAP_HOST_H
 #define TRAP_HOST_H
 
-#include <poll.h>
-#include <stdio.h>
-#include <time.h>
+#include "system.h"
 
 __attribute__((unused)) static int host_failures;
 

@@ -5,10 +5,7 @@
 #ifndef TRAP_RAW_SIGACTION_H
 #define TRAP_RAW_SIGACTION_H
 
-#include <errno.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "system.h"
 
 #ifdef __x86_64__
 #define RESTORER 0x04000000ul /* SA_RESTORER */

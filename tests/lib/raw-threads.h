@@ -4,10 +4,6 @@
 #ifndef TEST_RAW_THREADS_H
 #define TEST_RAW_THREADS_H
 
-#include <sched.h>
-#include <stdint.h>
-#include <sys/mman.h>
-
 #include "host.h"
 
 #define RAW_STACK_SIZE ((size_t)64 << 10)

@@ -6,10 +6,7 @@
 #ifndef TRAP_SIGNAL_FRAME_H
 #define TRAP_SIGNAL_FRAME_H
 
-#include <signal.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/mman.h>
 
 #include "host.h"
 

@@ -13,18 +13,10 @@
  */
 #include "oracle.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "sample/ring.h"
 
 #define TRAP_FLAG 0x100

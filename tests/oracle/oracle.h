@@ -10,10 +10,7 @@
 #ifndef ORACLE_H
 #define ORACLE_H
 
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "system.h"
 
 #include "sample/sample.h"
 

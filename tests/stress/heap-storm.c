@@ -4,17 +4,7 @@
  *
  *     heap-storm SECONDS PLUGIN     0: until the input ends
  */
-#include <dlfcn.h>
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "host.h"
 

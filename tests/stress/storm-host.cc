@@ -13,13 +13,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <ucontext.h>
-#include <unistd.h>
 #include <vector>
 
 #include "host.h"

@@ -16,18 +16,9 @@
  * The first line says how it went and is the same in every run; the second has seconds of CPU
  * and of wall time, the peak of mapped memory, and the seconds that all threads lived together.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define BLOCKS 64
 #define CHURNED 16

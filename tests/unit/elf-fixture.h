@@ -7,16 +7,11 @@
 #ifndef ELF_FIXTURE_H
 #define ELF_FIXTURE_H
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "system.h"
 
 static const char fixture_source[] =
 	"extern int puts(const char *);\n"

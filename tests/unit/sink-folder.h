@@ -4,12 +4,9 @@
 #define SINK_FOLDER_H
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "system.h"
 
 static char folder[64], in_folder[512];
 

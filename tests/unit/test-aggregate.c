@@ -2,11 +2,6 @@
 /* Summing samples by stack and thread. */
 #include "harness.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "profile/profile.h"
 #include "sample/sample.h"
 

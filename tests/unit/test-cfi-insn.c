@@ -2,8 +2,6 @@
 /* Instructions as they are read where no call frame information tells of the stack pointer. */
 #include "harness.h"
 
-#include <string.h>
-
 #include "unwind/guess/cfi_insn.h"
 
 #if defined(__x86_64__)

@@ -2,9 +2,6 @@
 /* Sizes, durations, signals and switches from text. */
 #include "harness.h"
 
-#include <errno.h>
-#include <signal.h>
-
 #include "settings/settings.h"
 
 static long long size_of(const char *s)

@@ -3,11 +3,6 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include "modes/cpu/cpu.h"
 #include "modes/heap/heap.h"
 #include "modes/lock/lock.h"

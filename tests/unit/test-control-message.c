@@ -2,8 +2,6 @@
 /* Requests over the control socket are checked; replies are lines that always end. */
 #include "harness.h"
 
-#include <errno.h>
-
 #include "collect/collect.h"
 
 static struct cp_control_message m;

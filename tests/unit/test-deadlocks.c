@@ -4,11 +4,6 @@
 #include "harness.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "modes/lock/lock.h"
 #include "session/session.h"

@@ -3,8 +3,6 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <errno.h>
-
 #include "symbols/symbols.h"
 #include "elf-fixture.h"
 

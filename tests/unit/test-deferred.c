@@ -3,11 +3,6 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <string.h>
-
 #include "host/signal/host_signal.h"
 #include "base/sys.h"
 

@@ -2,11 +2,6 @@
 /* Readable names: their form, and the limits on hostile ones. */
 #include "harness.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/mman.h>
-
 #include "symbols/demangle.h"
 #include "symbols/symbols.h"
 

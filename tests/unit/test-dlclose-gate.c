@@ -3,9 +3,7 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <pthread.h>
 #include <setjmp.h>
-#include <stdint.h>
 
 #include "unwind/unwind.h"
 #include "sample/sample.h"

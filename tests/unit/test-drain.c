@@ -2,10 +2,6 @@
 /* From rings to runs: the drained samples, and the modules that they are given to. */
 #include "harness.h"
 
-#include <stdint.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "collect/collect.h"
 #include "output/output.h"
 #include "base/atomic.h"

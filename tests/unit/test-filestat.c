@@ -2,14 +2,6 @@
 /* What a descriptor is: also where a sandbox refuses statx, as older ones of containers do. */
 #include "harness.h"
 
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/base.h"
 #include "modes/io/signal/io_signal.h"
 #include "modes/wall/wall.h"

@@ -3,11 +3,6 @@
 #include "clock.h"
 #include "harness.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <time.h>
-
 #include "base/atomic.h"
 #include "sample/sample.h"
 

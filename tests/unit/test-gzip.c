@@ -2,12 +2,6 @@
 /* gzip, in a host that exports its own deflate and crc32 (and does not link zlib). */
 #include "harness.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdint.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "pprof-sample.h"
 
 /* The host's functions of zlib's names: whoever calls them has the wrong ones. */

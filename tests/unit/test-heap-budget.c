@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interval that follows the program: up at once, down step by step, never to and fro. */
-#include <stdbool.h>
-
 #include "harness.h"
 
 #include "modes/heap/heap.h"

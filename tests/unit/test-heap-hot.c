@@ -2,8 +2,6 @@
 /* The test that free makes: the filter. */
 #include "harness.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/resource.h>
 
 #include "modes/heap/signal/heap_signal.h"

@@ -2,11 +2,7 @@
 /* Rows of the heap mode where memory is short. */
 #include "harness.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "modes/heap/heap.h"
 #include "output/output.h"

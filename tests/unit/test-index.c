@@ -2,8 +2,6 @@
 /* The hash index over numbered items. */
 #include "harness.h"
 
-#include <stdint.h>
-
 #include "base/base.h"
 
 #define ITEMS 20000

@@ -4,10 +4,6 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "host/real.h"
 #include "modes/io/io.h"
 #include "modes/io/signal/io_signal.h"

@@ -4,8 +4,6 @@
 #include "harness.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "modes/io/signal/io_signal.h"
 #include "sample/sample.h"

@@ -2,11 +2,6 @@
 /* Labels of a thread, the sets that samples carry, and the public calls. */
 #include "harness.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "cprof.h"

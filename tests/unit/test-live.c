@@ -3,10 +3,6 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "modes/heap/signal/heap_signal.h"
 #include "modes/heap/signal/live_hot.h"
 

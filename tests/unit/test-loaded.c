@@ -2,10 +2,6 @@
 /* Look-ups without the loader: they never contradict dlsym and dladdr. */
 #include "harness.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unwind/unwind.h"
 
 /* A sanitizer's runtime defines many of libc's names, too. */

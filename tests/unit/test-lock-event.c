@@ -2,10 +2,6 @@
 /* Waits and unlocks as the interposed functions tell of them. Time is the test's own. */
 #include "harness.h"
 
-#include <stdint.h>
-#include <string.h>
-#include <time.h>
-
 #include "lock-fixture.h"
 
 static int locks[2];

@@ -2,9 +2,6 @@
 /* Unlocks that let waiters go: each gets the parts of the waits that it caused, and no other. */
 #include "harness.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "lock-fixture.h"
 
 static int locks[64];

@@ -3,8 +3,6 @@
  * for sums to all. */
 #include "harness.h"
 
-#include <stdint.h>
-
 #include "modes/lock/signal/lock_signal.h"
 
 #define SECOND UINT64_C(1000000000)

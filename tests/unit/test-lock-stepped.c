@@ -5,10 +5,6 @@
 
 #if defined(__x86_64__)
 
-#include <signal.h>
-#include <stdint.h>
-#include <time.h>
-
 #include "lock-fixture.h"
 #include "stepped.h"
 

@@ -2,11 +2,6 @@
 /* The control plane's lock: exclusion, signals blocked while it is held, fork. */
 #include "harness.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/futex_lock.h"
 
 static struct cp_futex_lock lock;

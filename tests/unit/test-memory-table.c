@@ -2,12 +2,6 @@
 /* The sums of resident memory, from texts as smaps has them. */
 #include "harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "modes/heap/heap.h"
 #include "modes/heap/allocator.h"
 

@@ -3,11 +3,7 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "modes/heap/heap.h"

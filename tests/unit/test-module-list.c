@@ -3,15 +3,6 @@
 #include "clock.h"
 #include "harness.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "unwind/unwind.h"
 #include "base/atomic.h"
 

@@ -2,12 +2,7 @@
 /* The list of executable mappings. */
 #include "harness.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdint.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "symbols/symbols.h"
 

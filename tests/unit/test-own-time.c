@@ -3,11 +3,6 @@
  * place. */
 #include "harness.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdint.h>
-#include <time.h>
-
 #include "sample/sample.h"
 #include "base/sys.h"
 

@@ -3,9 +3,6 @@
 #include "harness.h"
 
 #include <execinfo.h>
-#include <stdint.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "base/sys.h"

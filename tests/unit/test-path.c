@@ -2,8 +2,6 @@
 /* Names of profile files. */
 #include "harness.h"
 
-#include <errno.h>
-
 #include "settings/settings.h"
 
 static const char *variable(const char *name)

@@ -6,11 +6,6 @@
 
 #include <dirent.h>
 #include <linux/perf_event.h>
-#include <signal.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "sample/sample.h"
 #include "base/sys.h"

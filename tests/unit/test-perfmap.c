@@ -3,11 +3,6 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <fcntl.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "symbols/symbols.h"
 
 static struct cp_arena names;

@@ -3,7 +3,6 @@
 #include "harness.h"
 
 #include <math.h>
-#include <stdint.h>
 
 #include "sample/sample.h"
 

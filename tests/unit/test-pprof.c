@@ -2,11 +2,7 @@
 /* The encoder, against a decoder of its own and against Go's. */
 #include "harness.h"
 
-#include <errno.h>
-#include <stdint.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "pprof-sample.h"
 #include "../tools/pprof-check.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lib/output/process_context.c: attributes are read; a context that is not valid, not complete or
  * hostile is not. */
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "harness.h"
 #include "output/output.h"
 

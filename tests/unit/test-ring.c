@@ -2,9 +2,6 @@
 /* Rings: records come out as they went in, full rings refuse, and the pool gives them back. */
 #include "harness.h"
 
-#include <pthread.h>
-#include <stdint.h>
-
 #include "base/atomic.h"
 #include "sample/sample.h"
 #include "sample/thread.h"

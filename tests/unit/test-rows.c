@@ -2,10 +2,6 @@
 /* The order of samples in a file. */
 #include "harness.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "output/output.h"
 
 #define TREES 64u

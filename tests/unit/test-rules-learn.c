@@ -2,8 +2,6 @@
 /* Rules learnt directly from a function's information: the same as from its row, or none. */
 #include "harness.h"
 
-#include <dlfcn.h>
-
 #include "cfi-image.h"
 #include "learnt.h"
 

@@ -2,8 +2,6 @@
 /* The rule cache. */
 #include "harness.h"
 
-#include <pthread.h>
-
 #include "unwind/signal/rules.h"
 
 static uint64_t state = 88172645463325252u;

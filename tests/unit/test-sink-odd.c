@@ -3,12 +3,7 @@
  * exclusive rename or hard links, slow readers, interruptions, readers that leave. */
 #include "harness.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 
 #include "sink-folder.h"
 #include "base/base.h"

@@ -2,12 +2,9 @@
 /* A whole file by rename: the state of the disk after success, and after each failure. */
 #include "harness.h"
 
-#include <errno.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "sink-folder.h"
 #include "output/pprof.h"

@@ -2,14 +2,6 @@
 /* Histograms of latencies, and spans by name. */
 #include "harness.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cprof.h"
 #include "labels/signal/labels_signal.h"
 #include "labels/spans.h"

@@ -2,9 +2,6 @@
 /* The depot of stacks: one entry a stack and epoch, counters, the mark of the peak. */
 #include "harness.h"
 
-#include <pthread.h>
-#include <stdint.h>
-
 #include "modes/heap/signal/stack_depot.h"
 
 static struct cp_stack_depot_entry *find(uint64_t first, unsigned depth, uint64_t interval)

@@ -2,10 +2,6 @@
 /* Stack reads: direct, copied, refused. */
 #include "harness.h"
 
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/atomic.h"
 #include "sample/ring.h"
 #include "base/sys.h"

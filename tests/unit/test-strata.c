@@ -3,8 +3,6 @@
 #include "harness.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "profile/profile.h"
 #include "sample/sample.h"

@@ -6,14 +6,6 @@
 #define OWN_MAIN
 #include "harness.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "modes/cpu/cpu.h"
 #include "modes/cpu/signal/cpu_signal.h"
 #include "base/base.h"

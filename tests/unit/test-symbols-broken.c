@@ -4,15 +4,12 @@
 #define OWN_MAIN
 #include "symbols-fixture.h"
 
-#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
+#include "system.h"
 #include "base/sys.h"
 
 TEST(test_what_is_no_module_is_refused)

@@ -4,8 +4,6 @@
 #include "harness.h"
 
 #include <alloca.h>
-#include <pthread.h>
-#include <stdint.h>
 
 #include "modes/heap/signal/stack_cache.h"
 #include "unwind/signal/unwind_signal.h"

@@ -2,9 +2,6 @@
 /* cp_text_format and cp_text_parse_u64. */
 #include "harness.h"
 
-#include <errno.h>
-#include <stdint.h>
-
 #include "base/text.h"
 
 TEST(test_format_writes_what_printf_would)

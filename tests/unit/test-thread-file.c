@@ -2,9 +2,6 @@
 /* Files of a thread in /proc. */
 #include "harness.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #include "base/sys.h"

@@ -2,10 +2,6 @@
 /* The registry of threads: states, reuse, and claims from many threads at once. */
 #include "harness.h"
 
-#include <pthread.h>
-#include <stdint.h>
-#include <unistd.h>
-
 #include "base/atomic.h"
 #include "sample/ring.h"
 #include "base/sys.h"

@@ -2,9 +2,6 @@
 /* The rate of the processor's counter, from two readings beside the clock. */
 #include "harness.h"
 
-#include <stdint.h>
-#include <time.h>
-
 #include "collect/collect.h"
 #include "base/atomic.h"
 #include "modes/lock/signal/lock_signal.h"

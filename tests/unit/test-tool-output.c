@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools/core/json.c, out.c, source.c: the output is safe, and so are the files that are read for
  * it. */
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define OWN_MAIN
 #include "harness.h"

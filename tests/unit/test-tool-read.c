@@ -2,7 +2,6 @@
 /* tools/core/read.c, input.c, write.c: valid input is read; invalid input is rejected, with its
  * position.
  */
-#include <errno.h>
 #include <zlib.h>
 
 #include "harness.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof serve, without its server: paths, addresses, and windows that wait for a later request. */
 #include <math.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/model.h"
 #include "harness.h"

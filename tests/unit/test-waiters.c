@@ -4,12 +4,7 @@
 #include "harness.h"
 
 #include <setjmp.h>
-#include <signal.h>
-#include <stdint.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "output/output.h"
 #include "sample/lock_clock.h"

@@ -2,10 +2,6 @@
 /* Waits and the wakes that end them, with a clock and stacks of the test's own. */
 #include "harness.h"
 
-#include <stdint.h>
-#include <string.h>
-#include <time.h>
-
 #include "sample/sample.h"
 #include "sample/thread.h"
 #include "sample/wakes.h"

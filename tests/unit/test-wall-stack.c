@@ -9,19 +9,10 @@
 #include "harness.h"
 
 #include <alloca.h>
-#include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/base.h"

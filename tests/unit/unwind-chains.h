@@ -11,10 +11,6 @@
 #include "harness.h"
 
 #include <alloca.h>
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "sample/sample.h"

@@ -7,13 +7,6 @@
 
 #include "harness.h"
 
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "output/output.h"
 #include "base/atomic.h"
 #include "sample/sample.h"

@@ -7,15 +7,6 @@
  * With bad-pointers the stack is set by a call that fails after the change, because the kernel
  * can't write the old stack. Bad pointers are given to sigaltstack in the other cases, too.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #define SIZE ((size_t)262144)

@@ -6,35 +6,21 @@
  * its own. Prints the result and errno, or the signal and the address of the fault.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
 #include <mqueue.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <threads.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Linked with the library: a thread blocks every signal, and then the profile is started. */
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include "cprof.h"
 #include "host.h"
 

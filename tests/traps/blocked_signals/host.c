@@ -8,15 +8,8 @@
  *   masks exec HOW SELF   block and ignore SIGPROF, then run "SELF inherited" by execv, fork,
  * vfork, spawn
  */
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

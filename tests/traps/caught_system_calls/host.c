@@ -4,14 +4,7 @@
  *
  *   host libc | by-number    how the thread asks
  */
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "host.h"
 

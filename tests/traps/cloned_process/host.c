@@ -4,16 +4,6 @@
  *
  *   cloned-process [nested]      the child is the first one in a namespace of its own; so are we
  */
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 static char stack[256 << 10] __attribute__((aligned(16)));

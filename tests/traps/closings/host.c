@@ -8,17 +8,8 @@
  * start: nothing but that. threads: the change is made with a second thread there. number: the
  * notification is asked for by syscall().
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <mqueue.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

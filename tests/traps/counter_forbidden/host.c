@@ -6,14 +6,7 @@
  *   counter-forbidden libc      by prctl()
  *   counter-forbidden syscall   by syscall()
  */
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -4,14 +4,9 @@
  *
  *   crash-reporter fork|vfork|spawn [VARIABLES]    with an environment of so many more
  */
-#include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "signal_frame.h"
 
 #define PAGE ((size_t)4096)

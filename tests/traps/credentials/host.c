@@ -4,15 +4,9 @@
  * not in another.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "host.h"
 #include "tasks.h"

@@ -4,13 +4,8 @@
  *
  *   daemons daemon | forkpty | refused
  */
-#include <errno.h>
 #include <pty.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -9,14 +9,7 @@
  *   descriptors [EXPECTED]                     what is open, at leisure; until it is as expected
  */
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

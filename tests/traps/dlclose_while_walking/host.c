@@ -9,23 +9,11 @@
  * (userfaultfd) fills in: when that thread's read comes, it has another one unload the module, and
  * lets the read go on when that came back or has taken a while. Prints which of the two it was.
  */
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define PAGES 16
 #define CODE_SIZE 0x20000

@@ -8,29 +8,18 @@
  * io_uring_enter is left out with an argument: the kernel itself ends it early when a timer of the
  * thread's CPU clock expires, and only /proc shows in time who calls it.
  */
-#include <errno.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ipc.h>
-#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "host.h"
 

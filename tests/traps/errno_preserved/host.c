@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errno is what it was, whatever interrupts. */
-#include <errno.h>
-#include <pthread.h>
-
 #include "host.h"
 
 static void *loop(void *arg)

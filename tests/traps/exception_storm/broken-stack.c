@@ -2,10 +2,6 @@
 /* Code whose registers and stack no unwinder can follow: hand-written assembly does this, and a
  * program that is about to crash. Each spins for a while with nothing to hold on to.
  */
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #define SPINS 40000000L

@@ -17,15 +17,6 @@
  * | unmapped        | none: the thread that made a child ends there, and all that libc   |
  * |                 | had of it is given back, with the word that the kernel cleared     |
  */
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 static pthread_barrier_t together;

@@ -3,10 +3,6 @@
  * without call frame information, where the fiber's function would return to an address that no
  * call has left.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-
 #include "host.h"
 
 #define STACK ((size_t)256 << 10)

@@ -11,10 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include <dlfcn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 static std::atomic<bool> stop;

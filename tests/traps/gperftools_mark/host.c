@@ -4,11 +4,6 @@
  * and by fork alone.
  */
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -13,10 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <pthread.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "host.h"
 

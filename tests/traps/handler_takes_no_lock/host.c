@@ -4,12 +4,8 @@
  *
  *   lock-loops SECONDS MODULE...    modules that nothing else has loaded; 0: until the input ends
  */
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "host.h"
 

@@ -9,20 +9,10 @@
  * profiler starts a CPU profile and stops it. "switches" has user threads that the handler of
  * ITIMER_PROF switches. "guard" gets a SIGPROF where the thread's stack ends: SIGSEGV.
  */
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "cprof.h"
 #define HOST_HAS_TIMERS

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Blocks whose frees libcprof can't see, blocks that fail to grow, and a fork child with blocks of
  * its own, which frees some of its parent's. */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "system.h"
 
 #define SITE __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
 extern int cprof_dump(const char *path) __attribute__((weak));

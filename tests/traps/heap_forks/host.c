@@ -4,11 +4,7 @@
  *     heap-forks alike     a dozen, one after the other, which all do the same
  *     heap-forks less      one, which allocates less than its parent has
  */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "system.h"
 
 #define SITE __attribute__((noinline, noclone))
 

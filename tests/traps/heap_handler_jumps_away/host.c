@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A handler that jumps away, most often out of malloc and free. Then something is unloaded. The
  * blocks are such as the allocator gives without a lock. */
-#include <dlfcn.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/time.h>
+
+#include "system.h"
 
 #define JUMPS 300
 

@@ -5,12 +5,8 @@
  *     heap-same-stack FIRST SECOND THIRD
  */
 #include <alloca.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 
+#include "system.h"
 #include "cprof.h"
 
 #define NOINLINE __attribute__((noinline))

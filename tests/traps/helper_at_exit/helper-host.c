@@ -6,16 +6,8 @@
  *   helper-host return|exit|_exit|quick|term|segv|vfork|chroot DIR|group|family [subreaper]
  */
 #include <dirent.h>
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -3,13 +3,10 @@
  * had ended: how many processes, alive or dead; and how much memory it took, KiB. Its exit status
  * is the command's (128 + N for signal N). */
 #include <dirent.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "system.h"
 
 /* Processes whose parent we are. */
 static int children(void)

@@ -2,14 +2,9 @@
 /* Runs a command as a debugger that follows everything that the command starts, and prints the
  * number of processes (threads don't count). Its exit status is the command's (128 + N for signal
  * N). */
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define FOLLOW                                                                                     \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |     \

@@ -8,16 +8,8 @@
  *   holes stack       one hole, into which a stack grows
  */
 #include <malloc.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -10,17 +10,6 @@
  *   awaited dump          SIGUSR2 has no handler, and is sent
  *   awaited early FILE    a thread that blocked all before the profile is started, to FILE
  */
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "cprof.h"
 #include "host.h"
 #include "raw-sigaction.h"

@@ -6,20 +6,7 @@
  * poll SECONDS | sleeper | stuck COUNT | spin | close-all | fork | thread | user UID | group GID |
  * effective-user UID | exec | exec-bare PATH | start PATH | stop | descriptors | end
  */
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cprof.h"
 #include "host.h"

@@ -6,9 +6,6 @@
  *   cpu-host bursts SECONDS        works for a millisecond at a time, and waits for one
  *   cpu-host periodic SECONDS      first_half and second_half in turns, 99 times a second
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "host.h"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Four threads, each loading a module of its own, working in it and unloading it, over and
  * over; a fifth loads and unloads another all the time. Usage: dlclose-storm MS MODULE... */
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+
+#include "system.h"
 
 static long budget_ms;
 static atomic_int working = 4;

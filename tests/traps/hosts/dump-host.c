@@ -10,14 +10,6 @@
  * thread that waits in read dump-host storm SIGNAL N MODULE FILE in the thick of malloc, dlopen and
  * printf, N times
  */
-#include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "host.h"
 
 static volatile int got;

@@ -5,11 +5,6 @@
  *   execs NAME COMMAND...   works in NAME ("none": not at all), then becomes COMMAND
  *   execs failing      an exec that fails, then work in second()
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #define WORK_SECONDS 0.2 /* a busy machine may have no tick in less */

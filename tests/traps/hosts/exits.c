@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends in the way that its argument names, after some work that must be in the profile. Linked with
  * nothing, and without a word to the profiler. */
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define HOST_HAS_TIMERS
 #include "host.h"

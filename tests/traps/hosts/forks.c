@@ -6,14 +6,6 @@
  *   forks drained FILE    after a dump, which is FILE
  *   forks many            children that work for a moment, one after the other
  */
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #define WORK_SECONDS 0.05

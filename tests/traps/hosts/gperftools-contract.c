@@ -13,14 +13,6 @@
  */
 #include <gperftools/heap-profiler.h>
 #include <gperftools/profiler.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "host.h"
 

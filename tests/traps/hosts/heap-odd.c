@@ -5,19 +5,10 @@
  *     heap-odd sizes | times | handler | reuse | failing | fork | usable | weights | zeros | plugin
  * FILE
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define SITE __attribute__((noinline, noclone))
 /* Behind an allocation in a site: it isn't the site's last act, which would be a jump. */

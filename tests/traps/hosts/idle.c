@@ -2,8 +2,6 @@
 /* Says what a profiler in the process would have added to it. With an argument: also what
  * its environment is. */
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "host.h"
 

@@ -3,13 +3,7 @@
  * announced in /tmp/perf-PID.map, which whoever started this removes. jumped: the loop's function
  * is called as Java's interpreter does it: a return address is pushed, and the function jumped to.
  */
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
+#include "system.h"
 
 #define SIZE 65536
 

@@ -3,10 +3,6 @@
  *
  *   many-threads COUNT
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "host.h"
 
 #define AT_ONCE 4

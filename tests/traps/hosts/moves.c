@@ -4,11 +4,8 @@
  *   moves system DIR COMMAND     changes directory, and starts a program by system()
  *   moves chdir DIR | chroot DIR | setuid UID | limit BYTES
  */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -11,19 +11,9 @@
  *   perf-host deep                      works below so many frames that a walk takes as long as a
  * period
  */
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "host.h"
 #include "deny.h"

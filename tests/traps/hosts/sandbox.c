@@ -7,26 +7,13 @@
  *           filter-execs | forks-strict | strict | unshare-user | unshare-pid | setns | close-range
  * | close-range-by-number   [threaded]
  */
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 #include "deny.h"

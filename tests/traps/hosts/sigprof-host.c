@@ -8,15 +8,8 @@
  *   sigprof-host timer     timer_create with SIGPROF
  *   sigprof-host die HOW   default action: raise, kill, itimer, timer, ignored
  */
-#include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #define HOST_HAS_TIMERS
 #include "host.h"

@@ -8,15 +8,7 @@
  *   small-stacks handler            work in a handler that itself runs on an alternate stack
  */
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "host.h"
 

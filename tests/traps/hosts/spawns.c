@@ -5,15 +5,7 @@
  *   spawns WAY    vfork, vfork-fails, spawn, spawnp, clone, system, popen, fork-exec, raw-fork
  *   spawns child  what they run
  */
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -7,13 +7,6 @@
 #include <gperftools/profiler.h>
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

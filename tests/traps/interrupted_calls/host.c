@@ -10,22 +10,11 @@
  *   interrupts own-restart    and so does SIGPROF's
  * CALL: read, readv2, recv, recvmmsg, sendmmsg, wait, waitv, sem, lock, open, creat, openat2.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 #include "tasks.h"

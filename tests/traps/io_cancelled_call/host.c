@@ -2,18 +2,11 @@
 /* A thread is cancelled in a call that waits; and each call, made while a cancellation is pending,
  * ends the thread or doesn't, as libc decides.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forks while a thread waits in a read. The child makes its own calls; both go on.
  */
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 static int p[2], null;

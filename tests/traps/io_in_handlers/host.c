@@ -2,14 +2,8 @@
 /* A timer's handler writes, while the interrupted code reads, writes and allocates; some handlers
  * leave by siglongjmp. Prints how many calls were made.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "host.h"
 

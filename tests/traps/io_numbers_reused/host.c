@@ -2,11 +2,7 @@
 /* The number of a file becomes a socket's, after each way to close it; each socket gets one byte.
  */
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -2,11 +2,6 @@
 /* Makes one call of its own, and otherwise work that makes the profiler work: threads, memory,
  * dumps.
  */
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "host.h"
 
 static void *thread(void *arg)

@@ -2,11 +2,6 @@
 /* A vfork's child puts a pipe in the place of its output and writes there; its parent's output is
  * still what it was. Prints nothing to it but through write.
  */
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 int main(void)

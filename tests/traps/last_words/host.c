@@ -5,14 +5,7 @@
  *
  *   last-words WAY
  */
-#include <dlfcn.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "system.h"
 
 #include "signal_frame.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which object answers backtrace()? And does anything of libunwind lie in the global scope? */
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <string.h>
 
 #include "host.h"
 

@@ -2,14 +2,8 @@
 /* Locks at the edges of a program's life: in an allocator of its own, which dlsym calls; in
  * constructors, fork handlers, key destructors, atexit handlers, after main's pthread_exit.
  */
-#include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "host.h"

@@ -3,12 +3,7 @@
  * pending: they unwind through the wait, their cleanup handlers run, and they hold the condition's
  * mutex.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdlib.h>
 #include <threads.h>
-#include <unistd.h>
 
 #include "host.h"
 

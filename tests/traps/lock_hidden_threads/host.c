@@ -2,9 +2,6 @@
 /* A thread that libc creates unseen, such as an allocator's background thread: it waits for a
  * condition, and for a mutex, and has ended before the sweep could find it.
  */
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include "host.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -4,9 +4,6 @@
  *
  *   lock-plugin-host PLUGIN
  */
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include "host.h"
 
 static pthread_barrier_t done, gone;

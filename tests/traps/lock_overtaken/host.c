@@ -5,14 +5,9 @@
  *
  * And the other way round: ROUNDS times a mutex is held when looked at, and given back before libc
  * comes to it. In get_back; of the kind that spins, in get_adaptive. */
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
 #include <threads.h>
-#include <time.h>
+
+#include "system.h"
 
 /* No more than the waits of a thread and kind that are recorded for sure. */
 #define ROUNDS 5

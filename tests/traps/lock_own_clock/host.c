@@ -2,12 +2,7 @@
 /* A program that has a clock_gettime of its own, as libraries have that tell a program other times:
  * it takes a lock, which many threads want, and its seconds are a thousandth of a second.
  */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "system.h"
 
 #define THREADS 4
 #define CALLS 300

@@ -3,12 +3,7 @@
  * unlock between two instructions of the other's, in each round after another instruction. Says how
  * many rounds there were.
  */
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "system.h"
 
 #if defined(__x86_64__)
 #include "stepped.h"

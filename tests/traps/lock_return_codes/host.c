@@ -3,11 +3,6 @@
  * caller and held by another thread, and errno afterwards. The table must not depend on the
  * profiler. lock-codes-others.c has the locks that aren't mutexes.
  */
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 #include "lock-codes.h"
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lock-codes' table for all that is not a mutex of pthread's.
  */
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stdint.h>
-#include <sys/syscall.h>
 #include <threads.h>
-#include <unistd.h>
 #include <linux/futex.h>
 
+#include "system.h"
 #include "lock-codes.h"
 
 /* Another thread has the lock; it may give it back. */

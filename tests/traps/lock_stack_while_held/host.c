@@ -5,18 +5,8 @@
  * another thread (userfaultfd) fills it in again when it is read: by whoever takes the stack.
  * Meanwhile the lock's waiter has got it, or not. Says which, and when the page was read.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "host.h"

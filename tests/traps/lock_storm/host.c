@@ -4,17 +4,8 @@
  *
  *   lock-storm SECONDS     0: until the input ends
  */
-#include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

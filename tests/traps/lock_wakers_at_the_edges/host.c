@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits that end in odd ways, and wakes from odd places. Each has functions of its own. */
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -6,15 +6,10 @@
  *   jumps HOW SELF    with SIGPROF blocked after a jump, and then SIGSTKFLT, run "SELF inherited"
  * by exec, fork, spawn; or look what a thread has
  */
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "host.h"
 

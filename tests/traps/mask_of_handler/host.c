@@ -6,10 +6,6 @@
  *   handler-masks inherited   says whether it was started with SIGPROF blocked
  *   handler-masks exec SELF   after such a handler, run "SELF inherited"
  */
-#include <signal.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "host.h"
 
 static sigset_t empty, user, prof, full;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host as|data|both exit|abort: works in two threads, sets the limit (RLIMIT_AS, RLIMIT_DATA)
  * to what it has, uses up the rest, and ends. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "tests/lib/host.h"

@@ -4,14 +4,9 @@
  * command ends. So what happens for some microseconds, or not at all, lasts until it is waited for.
  * Forked children are left alone. The exit status is the command's, 128 + N for signal N; 77: no
  * ptrace here. */
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define OPTIONS                                                                                    \
 	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)

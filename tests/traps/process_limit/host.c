@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Becomes a user who may have eight tasks, makes threads until there is an error, and tells how
  * many there were; or the same with children, made by fork, clone, syscall or spawn. */
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/lib/host.h"
 

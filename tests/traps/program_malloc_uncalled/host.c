@@ -9,17 +9,9 @@
  */
 #include "cprof.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define ROOM ((size_t)32 << 20)
 

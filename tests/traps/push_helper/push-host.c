@@ -7,14 +7,6 @@
  */
 #include <cprof.h>
 #include <dirent.h>
-#include <dlfcn.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

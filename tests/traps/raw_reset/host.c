@@ -2,13 +2,6 @@
 /* Between fork and exec a program resets all signals to their defaults, by syscall() and not by
  * sigaction(), so that nothing of the parent's runs in the child; the child has work to do then.
  */
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 /* The kernel's struct, which libc's is not. */

@@ -9,15 +9,7 @@
  *   sends plain  outside of any handler
  *   sends refused COMMAND...    COMMAND, where a filter allows signals in the plain ways only
  */
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "host.h"
 #include "deny.h"

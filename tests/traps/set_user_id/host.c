@@ -3,8 +3,6 @@
  * that it would otherwise, the test runs it without that bit, too. Argument: a relative path to
  * profile to, by the API; one more: until the end,
  * with lines. */
-#include <unistd.h>
-
 #include "cprof.h"
 #include "host.h"
 

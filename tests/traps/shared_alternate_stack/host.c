@@ -7,14 +7,6 @@
  *   shared-stack apart     each has its own, also one that another had before: says on stderr
  *                          whether handlers ran on both
  */
-#include <pthread.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "host.h"
 
 #define PAINT 0xa5

@@ -3,12 +3,7 @@
  *
  *   after-exec HOW      execve, spawn or fail (which exec does, and the program goes on)
  */
-#include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

@@ -5,13 +5,6 @@
  *
  *   after-stop PATH [die]
  */
-#include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "cprof.h"
 #include "host.h"
 

@@ -8,13 +8,6 @@
  */
 #include <dirent.h>
 #include <linux/kcmp.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #if __has_include(<sys/single_threaded.h>) /* glibc 2.32 */
 #include <sys/single_threaded.h>

@@ -2,13 +2,7 @@
 /* Prints the number of threads that the kernel shows to a program of one thread, by every way to
  * ask: sandboxes end a process that has more than one.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 

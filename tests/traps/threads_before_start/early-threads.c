@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Linked with the library: threads exist before the profile is started, and one more starts it. */
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "cprof.h"
 #include "host.h"
 

@@ -2,12 +2,7 @@
 /* Linked with the library: threads of C11, and one that libc's own pthread_create makes, which the
  * profiler finds in /proc before it makes itself known with cprof_thread_pause.
  */
-#include <dlfcn.h>
-#include <pthread.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <threads.h>
-#include <unistd.h>
 
 #include "cprof.h"
 #include "host.h"

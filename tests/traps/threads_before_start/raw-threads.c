@@ -7,13 +7,9 @@
  *                                       an ITIMER_PROF; wait until each must have met it
  */
 #include <linux/futex.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <unistd.h>
 
+#include "system.h"
 #include "raw-threads.h"
 
 #define THREADS 2

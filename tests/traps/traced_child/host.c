@@ -6,13 +6,7 @@
  *   host thread              and a second thread of it, which isn't traced
  *   host forks               and a child of its own, which isn't either
  */
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "host.h"
 
