@@ -17,8 +17,7 @@ record() { # name arguments...
 # As Ctrl-C does.
 end_record() { # name
 	kill -INT $recorder
-	status=0
-	wait $recorder || status=$?
+	reap $recorder
 	check_status "$1" 0
 }
 
@@ -77,8 +76,7 @@ check_stack on.pb 'burn;(obey;)?main'
 listed_host ending - CPROF_CONTROL=on
 record ending-seen
 end_host
-status=0
-wait $recorder || status=$?
+reap $recorder
 check_status ending-seen 0
 grep -q "^cprof: process $pid has ended after [0-9.]* s\$" ending-seen.err || fail "ending says: $(cat ending-seen.err)"
 "$cprof" record -event page-faults $$ 2>space.err

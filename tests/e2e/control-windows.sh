@@ -37,8 +37,7 @@ close_windows() { # name
 	local to=in_$1 taker=taker_$1
 	exec {fd}>&"${!to}"
 	eval "exec ${!to}>&- $fd>&-"
-	status=0
-	wait "${!taker}" || status=$?
+	reap "${!taker}"
 	check_status "$1" 0
 }
 

@@ -31,8 +31,7 @@ stop() {
 dump() { # name arguments...
 	name=$1
 	shift
-	status=0
-	timeout -s KILL 60 "$cprof" dump "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+	bare "$name" timeout -s KILL 60 "$cprof" dump "$@"
 }
 
 gives() { # name file...

@@ -22,8 +22,7 @@ step() { # MB, or 0
 
 end() {
 	exec 3>&- 4<&-
-	status=0
-	wait $stepper || status=$?
+	reap $stepper
 	check_status "$step_name" 0
 }
 

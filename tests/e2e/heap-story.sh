@@ -24,8 +24,7 @@ wait_for 60 has_stats || fail "no statistics: $(cat "$work/cache.err")"
 file=$work/cache.now.pb
 "$builddir/cprof" dump -o "$file" $server >"$work/dumped" 2>&1 || fail "cprof dump: $(cat "$work/dumped")"
 exec 9>&-
-status=0
-wait $server || status=$?
+reap $server
 check_ended cache 0
 
 # Sums over the arenas are the last ones of their kind.

@@ -15,8 +15,7 @@ start_push() { # name arguments...
 
 end_push() { # [signal]
 	[ -z "${1-}" ] || kill "-$1" $pushing
-	status=0
-	wait $pushing || status=$?
+	reap $pushing
 	ended "$pushed" 0
 }
 

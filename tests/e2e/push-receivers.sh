@@ -89,8 +89,7 @@ waits() { # name answer...
 	wait_for 60 has_got "^$2" || fail "$1: no request"
 	wait_for 60 grep -q 'sent later' "$1.said" || fail "$1 says nothing: $(cat "$1.said")"
 	takes_all
-	status=0
-	wait $pushing || status=$?
+	reap $pushing
 	ended "$1" 0
 	got '^200'
 	[ -z "$(find "$work/$1-spool" -name '*.item')" ] || fail "$1: it is still in the spool"

@@ -11,8 +11,7 @@ unset CPROF_SYMBOLIZE
 run() { # name options and command...
 	name=$1
 	shift
-	status=0
-	timeout -s KILL 60 "$cprof" run "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+	bare "$name" timeout -s KILL 60 "$cprof" run "$@"
 }
 
 said() { # name regex
@@ -260,8 +259,7 @@ pid=$!
 owns $pid
 wait_for 20 grep -q . forward.out || fail "nothing runs"
 kill -USR1 $pid
-status=0
-wait $pid || status=$?
+reap $pid
 [ "$status" = 9 ] || fail "forwarded SIGUSR1: status $status"
 grep -q got forward.out || fail "the command did not get SIGUSR1"
 check_valid forwarded.pb

@@ -29,8 +29,7 @@ app one
 serve all
 timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" all $other || fail "all: $(cat all.err)"
 kill -TERM $server
-status=0
-wait $server || status=$?
+reap $server
 check_status all 0
 lists $pid - || fail "modes are left on: $("$cprof" ps)"
 
@@ -46,8 +45,7 @@ asks=$!
 wait_for 60 pgrep -P $server || fail "mid-delta: no worker"
 kill -TERM $server
 kill -CONT $pid
-status=0
-wait $server || status=$?
+reap $server
 check_status mid-delta 0
 wait $asks || true
 lists $pid - || fail "mid-delta: modes are left on: $("$cprof" ps)"
@@ -59,8 +57,7 @@ serve two-servers
 timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" beside "$beside_url" $beside || fail "beside: $(cat two-servers.err beside.err)"
 wait $beside || fail "beside: status $?"
 kill -TERM $server
-status=0
-wait $server || status=$?
+reap $server
 check_status two-servers 0
 lists $pid - || fail "two servers: modes are left on: $("$cprof" ps)"
 
@@ -70,8 +67,7 @@ grep -q "serving process $pid at" one-server.err || fail "one: says $(cat one-se
 timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" one || fail "one: $(cat one-server.err)"
 exec {told}>&-
 wait $pid
-status=0
-wait $server || status=$?
+reap $server
 check_status one-server 0
 grep -q 'have ended' one-server.err || fail "one: at the end: $(cat one-server.err)"
 exec {end_other}>&-
@@ -99,8 +95,7 @@ if $through true 2>/dev/null; then
 	serve outside -http=:0
 	grep -qF "warning: everybody who reaches $url can read" outside.err || fail "outside: no warning: $(cat outside.err)"
 	kill -TERM $server
-	status=0
-	wait $server || status=$?
+	reap $server
 	check_status outside 0
 else
 	echo "the warning of an address that others reach is not tested: there are no user namespaces here"

@@ -25,8 +25,7 @@ begin() { # name settings... -- program...
 # The program ends with its input, as if nobody had looked.
 end() {
 	exec {told}>&-
-	status=0
-	wait "$pid" || status=$?
+	reap "$pid"
 	check_status "$hosted" 0
 	[ ! -s "$hosted.err" ] || fail "$hosted says: $(cat "$hosted.err")"
 }

@@ -2,9 +2,7 @@
 # The cause of each wait in a wall profile, with the kind of its descriptor.
 . "$srcdir/tests/lib/e2e.sh"
 
-status=0
-env LD_PRELOAD="$CP_LIBRARY" CPROF_FOLLOW=0 WALLPROFILE="$work/causes.pb" ./tests/e2e/wall-causes-host \
-	>"$work/causes.out" 2>"$work/causes.err" || status=$?
+bare causes env LD_PRELOAD="$CP_LIBRARY" CPROF_FOLLOW=0 WALLPROFILE="$work/causes.pb" ./tests/e2e/wall-causes-host
 check_ended causes 0
 check_valid_as wall "$work/causes.pb"
 

@@ -7,9 +7,7 @@ host=./tests/e2e/wall-host
 walled() { # name command...
 	name=$1
 	shift
-	status=0
-	env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/$name.pb" "$@" \
-		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+	bare "$name" env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/$name.pb" "$@"
 	check_ended "$name" 0
 	check_valid_as wall "$work/$name.pb"
 }

@@ -124,6 +124,12 @@ bare() { # name command...
 	bare_run["$*"]=$name bare_status["$*"]=$status
 }
 
+# Wait for a process that the test has begun. Its exit status is in $status.
+reap() { # pid
+	status=0
+	wait "$1" 2>/dev/null || status=$?
+}
+
 # Run a command in a mode: its status and output are those of its run without the profiler (the last one by bare, or
 # one that is made here and must succeed), and the profiler says nothing.
 same_as_bare() { # mode name command...

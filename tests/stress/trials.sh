@@ -39,8 +39,7 @@ start() { # name command...
 }
 
 ended() { # name: it ended as it does without the profiler
-	status=0
-	wait $pid || status=$?
+	reap $pid
 	check_status "$1" 0
 	check_result "$1"
 }

@@ -14,11 +14,10 @@ for how in libc syscall; do
 	check_stack "$work/cpu-$how.pb" 'burn.*;forbidden'
 
 	# All modes; lock mode's clock is another from then on.
-	status=0
-	$limit env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/all-$how.cpu.pb" \
+	bare "all-$how" env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/all-$how.cpu.pb" \
 		WALLPROFILE="$work/all-$how.wall.pb" HEAPPROFILE="$work/all-$how.heap.pb" \
 		CPROF_HEAP_INTERVAL=1 LOCKPROFILE="$work/all-$how.lock.pb" CPUPROFILE_FREQUENCY=1000 \
-		$host "$how" >"$work/all-$how.out" 2>"$work/all-$how.err" || status=$?
+		$host "$how"
 	check_status "all-$how" 0
 	check_same_output "all-$how" "bare-$how"
 	check_valid "$work/all-$how.cpu.pb"

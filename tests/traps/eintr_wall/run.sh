@@ -10,9 +10,7 @@ export WALLPROFILE_FREQUENCY=1000
 walled() { # name command...
 	name=$1
 	shift
-	status=0
-	env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/$name.wall.pb" "$@" \
-		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+	bare "$name" env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/$name.wall.pb" "$@"
 	check_status "$name" 0
 	check_same_output "$name" bare
 	grep failed "$work/$name.out"

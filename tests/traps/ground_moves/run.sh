@@ -28,9 +28,7 @@ one_line chroot
 # The directory belongs to root, and root is given up.
 mkdir "$work/locked"
 chmod 700 "$work"
-status=0
-env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/locked/setuid.pb" ./tests/traps/hosts/moves setuid 65534 \
-	>"$work/setuid.out" 2>"$work/setuid.err" || status=$?
+bare setuid env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/locked/setuid.pb" ./tests/traps/hosts/moves setuid 65534
 check_status setuid 0
 check_same_output setuid bare
 one_line setuid

@@ -13,9 +13,7 @@ for how in returns longjmp siglongjmp throw; do
 	check_stack "$work/$how.pb" 'burn.*;work_in_handler;'
 	[ $how = longjmp ] || continue
 	for mode in HEAPPROFILE LOCKPROFILE WALLPROFILE; do
-		status=0
-		$limit env LD_PRELOAD="$CP_LIBRARY" $mode="$work/$mode.pb" $host $how \
-			>"$work/$mode.out" 2>"$work/$mode.err" || status=$?
+		bare "$mode" env LD_PRELOAD="$CP_LIBRARY" $mode="$work/$mode.pb" $host $how
 		check_status "$mode" 0
 		check_same_output "$mode" "bare-$how"
 	done

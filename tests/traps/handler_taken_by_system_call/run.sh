@@ -17,8 +17,7 @@ said() {
 profiled_in_background
 wait_for 20 said || fail "nothing was said: $(cat "$work/raw.err")"
 : >"$work/go"
-status=0
-wait "$host" || status=$?
+reap "$host"
 check_status raw 5
 grep -qx 'done' "$work/raw.out" || harm "output: $(cat "$work/raw.out")"
 [ "$(grep -c "^libcprof: the program took SIGPROF's handler" "$work/raw.err")" = 1 ] || fail "said: $(cat "$work/raw.err")"

@@ -106,9 +106,7 @@ for interval in 1 64K; do
 	check_stack "$work/plain-$interval.pb" 'operator new;make_some;main;'
 	heap_profiled "replaced-$interval" "$work/replaced"
 	check_same "replaced-$interval" replaced
-	status=0
-	$limit env LD_PRELOAD="$work/shim.so $CP_LIBRARY" HEAPPROFILE="$work/shimmed-$interval.pb" "$work/plain" \
-		>"$work/shimmed-$interval.out" 2>"$work/shimmed-$interval.err" || status=$?
+	bare "shimmed-$interval" env LD_PRELOAD="$work/shim.so $CP_LIBRARY" HEAPPROFILE="$work/shimmed-$interval.pb" "$work/plain"
 	check_status "shimmed-$interval" 0
 	check_same_output "shimmed-$interval" shimmed
 done

@@ -17,9 +17,7 @@ run() { # name arguments...
 	name=$1
 	shift
 	rm -f "$work/$name.pb"* "$work/ran"
-	status=0
-	$limit "$reaper" env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY='*helper-host' CPUPROFILE="$work/$name.pb" "$host" "$@" \
-		>"$work/$name.out" 2>"$work/$name.err" || status=$?
+	bare "$name" "$reaper" env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY='*helper-host' CPUPROFILE="$work/$name.pb" "$host" "$@"
 }
 
 check_unnoticed() { # name status
@@ -86,9 +84,8 @@ mkdir "$work/open"
 chmod 755 "$work"
 chmod 777 "$work/open"
 fake slow "sleep 3"
-status=0
-$limit env CPROF_ONLY='*helper-host' CPUPROFILE="$work/open/group.pb" _CPROF_HELPER=$work/slow _CPROF_HELPER_SECONDS=0,9 \
-	LD_PRELOAD="$CP_LIBRARY" "$host" group >"$work/group.out" 2>"$work/group.err" || status=$?
+bare group env CPROF_ONLY='*helper-host' CPUPROFILE="$work/open/group.pb" _CPROF_HELPER=$work/slow _CPROF_HELPER_SECONDS=0,9 \
+	LD_PRELOAD="$CP_LIBRARY" "$host" group
 mv "$work/open/group.pb" "$work"
 check_unnoticed group 7
 
@@ -115,9 +112,8 @@ used=$(sed -n 's/^memory: //p' "$work/resources.err")
 export _CPROF_HELPER=$work/look
 
 # A debugger that follows what the program makes isn't shown it, either: it would have to let it run.
-status=0
-$limit "$builddir/tests/traps/helper_at_exit/tracer" env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY='*helper-host' CPUPROFILE="$work/traced.pb" \
-	"$host" return >"$work/traced.out" 2>"$work/traced.err" || status=$?
+bare traced "$builddir/tests/traps/helper_at_exit/tracer" env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY='*helper-host' CPUPROFILE="$work/traced.pb" \
+	"$host" return
 check_unnoticed traced 7
 grep -qx 'processes: 0' "$work/traced.err" || fail "a debugger sees: $(cat "$work/traced.err")"
 

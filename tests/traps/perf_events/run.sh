@@ -8,9 +8,7 @@ export CPROF_CPU_ENGINE CPUPROFILE_FREQUENCY=1000
 
 # As profiled does it, but the launcher runs without the profiler.
 launched() { # name how
-	status=0
-	$limit "$host" "$2" env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$1.pb" "$host" \
-		>"$work/$1.out" 2>"$work/$1.err" || status=$?
+	bare "$1" "$host" "$2" env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$1.pb" "$host"
 }
 
 # Refused, it is a timer, and one line says why, as the profile does.

@@ -9,8 +9,7 @@ run() { # name path command...
 	name=$1
 	path=$2
 	shift 2
-	status=0
-	timeout -s KILL 60 env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$path" "$@" >"$work/$name.out" 2>"$work/$name.err" || status=$?
+	bare "$name" timeout -s KILL 60 env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$path" "$@"
 	check_status "$name" 0
 	check_same_output "$name" bare
 	[ "$(grep -c '^libcprof:' "$work/$name.err")" = 1 ] || fail "$name: said on stderr: $(cat "$work/$name.err")"
@@ -74,8 +73,7 @@ mkdir "$work/mnt"
 export work
 if command -v unshare >/dev/null && unshare -m true 2>/dev/null; then
 	for kind in full read-only; do
-		status=0
-		unshare -m bash "$work/mounted" "$kind" >"$work/$kind.out" 2>"$work/$kind.err" || status=$?
+		bare "$kind" unshare -m bash "$work/mounted" "$kind"
 		[ "$status" = 77 ] && { echo "# no tmpfs here"; continue; }
 		check_status "$kind" 0
 		check_same_output "$kind" bare

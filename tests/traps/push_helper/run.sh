@@ -97,8 +97,7 @@ timeout -s KILL 20 "$builddir/cprof" push -helper "$url" >another.out 2>&1 || fa
 [ "$(helpers)" = "$helper" ] || harm "long: helpers: $(helpers)"
 kill $stranger
 touch go
-status=0
-wait $pid || status=$?
+reap $pid
 check_status long 3
 check_same_output long bare
 arrives long
@@ -122,8 +121,7 @@ owns $pid
 wait_for 60 test -e begun || fail "late: no helper"
 wait_for 60 is_alone $pid || harm "late: it has a child"
 touch go
-status=0
-wait $pid || status=$?
+reap $pid
 touch look
 rm go
 check_status late 3
@@ -145,8 +143,7 @@ if [ "$(id -u)" = 0 ]; then
 	wait_for 60 grep -qF "@${name%.*}.2" /proc/net/unix || fail "taken: no helper under another name"
 	wait_for 60 is_alone $pid || harm "taken: it has a child"
 	touch go
-	status=0
-	wait $pid || status=$?
+	reap $pid
 	rm go
 	check_status taken 3
 	arrives taken
@@ -165,8 +162,7 @@ if [ "$(id -u)" = 0 ]; then
 	wait_for 60 helpers || fail "all taken: no helper"
 	wait_for 60 is_alone $pid || harm "all taken: it has a child"
 	touch go
-	status=0
-	wait $pid || status=$?
+	reap $pid
 	rm go
 	check_status all 3
 	arrives all
@@ -224,8 +220,7 @@ kill -9 "$first"
 wait_for 60 is_followed $pid "$first" || fail "again: no other helper after the first was killed"
 wait_for 60 is_alone $pid || harm "again: it has a child"
 touch go
-status=0
-wait $pid || status=$?
+reap $pid
 rm go
 check_status again 3
 check_same_output again bare

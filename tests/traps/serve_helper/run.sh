@@ -37,8 +37,7 @@ has_no_child() { # pid
 }
 
 ends() { # name pid
-	status=0
-	wait "$2" || status=$?
+	reap "$2"
 	check_ended "$1" 3 bare
 }
 

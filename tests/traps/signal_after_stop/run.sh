@@ -6,8 +6,7 @@ ends_well bare bare "$host" "$work/unused.pb"
 preloaded() { # label arguments...
 	label=$1
 	shift
-	status=0
-	env LD_PRELOAD="$CP_LIBRARY" "$host" "$@" >"$work/$label.out" 2>"$work/$label.err" || status=$?
+	bare "$label" env LD_PRELOAD="$CP_LIBRARY" "$host" "$@"
 }
 preloaded stopped "$work/stopped.pb"
 check_ended_valid stopped 0 bare

@@ -24,9 +24,8 @@ if ! command -v valgrind >/dev/null; then
 fi
 # valgrind's launcher is a program, too, which runs natively and may have a sample by chance: CPROF_ONLY leaves it out.
 for modes in CPUPROFILE WALLPROFILE HEAPPROFILE LOCKPROFILE CPROF_NOTHING; do
-	status=0
-	valgrind -q --error-exitcode=9 --trace-children=yes env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY=small-stacks $modes="$work/$modes.pb" \
-		./tests/traps/hosts/small-stacks threads >"$work/$modes.out" 2>"$work/$modes.err" || status=$?
+	bare "$modes" valgrind -q --error-exitcode=9 --trace-children=yes env LD_PRELOAD="$CP_LIBRARY" CPROF_ONLY=small-stacks $modes="$work/$modes.pb" \
+		./tests/traps/hosts/small-stacks threads
 	check_status "$modes" 0
 	check_same_output "$modes" plain
 	[ "$modes" = CPROF_NOTHING ] || check_said "$modes"
