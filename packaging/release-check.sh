@@ -12,7 +12,7 @@ release=$(realpath "$2")
 roots=${RELEASE_CHECK_ROOTS:-$PWD/release-roots}
 systems=${RELEASE_CHECK_SYSTEMS:-bullseye bookworm trixie}
 packages=gcc,g++,golang-go,libc6-dev,libc6-dbg,make,pkg-config,binutils,zlib1g-dev,libiberty-dev,perl,python3-minimal,libpython3-stdlib,libunwind8,procps,bash
-tests=${RELEASE_CHECK_TESTS:-api run labels spans symbolize heap-exact wall dump threads-exceptions
+tests=${RELEASE_CHECK_TESTS:-api run labels spans symbolize heap-exact wall dump trap_exception_storm
 	trap_errno_preserved trap_exec_without_fork trap_fork_without_exec trap_sends_to_itself
 	trap_own_sigprof_handler trap_single_thread trap_dlclose_while_walking trap_lock_cond_versions
 	trap_lock_every_kind trap_eintr trap_exit_paths trap_heap_every_way trap_credentials trap_static_binary}

@@ -117,7 +117,8 @@ def callgrind():
 def errors():
     for arguments, wanted in ((("convert", "mix.pb"), "-to=FORMAT is needed"), (("convert", "-to=x", "mix.pb"), "none of speedscope"),
                               (("folded", "-sample_index=x", "mix.pb"), "it has samples/count, cpu/nanoseconds"),
-                              (("folded", "missing.pb"), "missing.pb"), (("flame", "mix.pb", "-o", "x.pdf"), "neither in .html"),
+                              (("folded", "missing.pb"), "missing.pb"), (("folded", "-focus=(", "mix.pb"), "-focus"),
+                              (("folded", "-tagfocus=thread=[bad", "mix.pb"), "-tagfocus"), (("flame", "mix.pb", "-o", "x.pdf"), "neither in .html"),
                               (("flame", "mix.pb", "-o", "/nowhere/x.html"), "/nowhere/x.html can't be written"),
                               (("flame", "mix.pb", "-base", "odd.pb"), "can't be compared"), (("folded",), "a profile is needed")):
         done = run(CPROF, *arguments)

@@ -26,7 +26,6 @@ PROFILED += \
 	%D%/windows-host \
 	%D%/short-threads-host \
 	%D%/spans-host \
-	%D%/threads-exceptions \
 	%D%/deadlock-host \
 	%D%/wall-causes-host \
 	%D%/trace-context-host \
@@ -49,4 +48,3 @@ PROFILED += \
 %C%_lock_tail_host_CXXFLAGS = $(AM_CXXFLAGS) -O2 -foptimize-sibling-calls
 %C%_spans_host_LDADD = libcprof.la
 %C%_trace_context_host_LDFLAGS = $(AM_LDFLAGS) -rdynamic
-%C%_threads_exceptions_SOURCES = %D%/threads-exceptions.cc

@@ -15,7 +15,6 @@ UNIT_TESTS += \
 	%D%/test-demangle \
 	%D%/test-stack-depot \
 	%D%/test-drain \
-	%D%/test-encode \
 	%D%/test-elf \
 	%D%/test-event-names \
 	%D%/test-filestat \
@@ -59,10 +58,8 @@ UNIT_TESTS += \
 	%D%/test-pprof \
 	%D%/test-pprof-check \
 	%D%/test-ring \
-	%D%/test-rows \
 	%D%/test-rules \
 	%D%/test-rules-learn \
-	%D%/test-unwind-buffer \
 	%D%/test-sink \
 	%D%/test-sink-odd \
 	%D%/test-spans \
@@ -94,8 +91,6 @@ TOOL_UNIT_TESTS += \
 	%D%/test-tool-output \
 	%D%/test-tool-read \
 	%D%/test-tool-serve
-%C%_test_encode_SOURCES = %D%/test-encode.c $(PPROF_CHECK)
-%C%_test_encode_LDADD = $(INTERNAL) $(ZLIB_LIBS)
 %C%_test_fuzz_cfi_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-cfi.c
 %C%_test_fuzz_cfi_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-cfi"'
 %C%_test_fuzz_elf_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-elf.c

@@ -5,8 +5,6 @@
 #include "core/report.h"
 #include "harness.h"
 
-static const struct ct_verb verb = { .name = "test" };
-
 enum { MAIN, READ, PARSE, ALLOC, FUNCTIONS };
 
 static const char *const names[] = { "main", "read_all", "parse(int)", "alloc" };
@@ -64,60 +62,6 @@ static struct ct_profile *usual(uint64_t start)
 static int64_t total(const struct ct_profile *p)
 {
 	return ct_graph_total(p, &(struct ct_graph_settings){ 0 });
-}
-
-/* Returns the number of samples that OPTION leaves of the usual profile, or -1. Options stay, so it
- * is emptied again. */
-static int64_t left(const char *option, const char *value)
-{
-	char *argument = NULL;
-	struct ct_profile *p = usual(0x4000);
-	struct ct_label_units units;
-	int64_t sum = -1;
-
-	if (asprintf(&argument, "-%s", option) < 0)
-		abort();
-	ct_options_parse(&verb, 3, (char *[]){ "test", argument, (char *)value, NULL },
-			 (const struct ct_option *[]){ ct_filter_options, NULL });
-	ct_filter_tags_units_init(&units, p);
-	if (!ct_filter(p, &units))
-		sum = total(p);
-	ct_options_parse(&verb, 3, (char *[]){ "test", argument, "", NULL },
-			 (const struct ct_option *[]){ ct_filter_options, NULL });
-	ct_filter_tags_units_release(&units);
-	ct_model_free(p);
-	free(argument);
-	return sum;
-}
-
-TEST(test_names_focus_and_ignore)
-{
-	CHECK_EQ(left("focus", "read"), 100);
-	CHECK_EQ(left("focus", "alloc"), 47);
-	CHECK_EQ(left("focus", "alloc\\.c$"), 47);
-	CHECK_EQ(left("focus", "/bin/app"), 147);
-	CHECK_EQ(left("focus", "(?i)READ"), 100);
-	CHECK_EQ(left("focus", "nothing"), 0);
-	CHECK_EQ(left("focus", ""), 147);
-	CHECK_EQ(left("ignore", "^alloc$"), 100);
-	CHECK_EQ(left("ignore", "main"), 0);
-	CHECK_EQ(left("focus", "(unclosed"), -1);
-}
-
-TEST(test_labels_focus_and_ignore)
-{
-	CHECK_EQ(left("tagfocus", "reader"), 100);
-	CHECK_EQ(left("tagfocus", "thread=er$"), 140);
-	CHECK_EQ(left("tagfocus", "thread:parser"), 40);
-	CHECK_EQ(left("tagfocus", "thread=nobody,parser"), 40);
-	CHECK_EQ(left("tagfocus", "parser,nobody"), 0);
-	CHECK_EQ(left("tagignore", "reader"), 47);
-	CHECK_EQ(left("tagfocus", "bytes=4kb"), 7);
-	CHECK_EQ(left("tagfocus", "bytes=1kb:8kb"), 7);
-	CHECK_EQ(left("tagfocus", ":1kb"), 0);
-	CHECK_EQ(left("tagfocus", "4096b:"), 7);
-	CHECK_EQ(left("tagignore", "bytes=1kb:"), 140);
-	CHECK_EQ(left("tagfocus", "thread=[bad"), -1);
 }
 
 TEST(test_dropped_frames_take_their_callees_along)
