@@ -338,3 +338,52 @@ TEST(test_what_is_written_is_read_again)
 	ct_model_free(q);
 	free(file);
 }
+
+/* A profile of COUNT samples. */
+static struct ct_profile *large(uint32_t count)
+{
+	struct ct_profile *p = ct_model_new();
+	struct ct_label label = { .key = ct_model_string(p, "size"),
+				  .unit = ct_model_string(p, "bytes"),
+				  .number = -5 };
+	uint32_t frames[12], set = ct_model_label_set(p, &label, 1);
+
+	ct_model_add_type(p,
+			  (struct ct_type){ ct_model_string(p, "n"), ct_model_string(p, "count") });
+	for (uint64_t i = 0; i < 1000; i++)
+		ct_model_add_location(p, &(struct ct_location){ .address = i, .mapping = CT_NONE },
+				      NULL, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t value = i % 3 ? (int64_t)i : -(int64_t)i;
+
+		for (uint32_t k = 0; k < 12; k++)
+			frames[k] = (i * 7919 >> k) % 1000;
+		ct_model_add_sample(p, frames, i % 13, &value, i % 2 ? set : 0);
+	}
+	return p;
+}
+
+/* Threads compress its pieces. */
+TEST(test_a_large_profile_is_read_again)
+{
+	struct ct_profile *p = large(600000), *q = NULL;
+	char *file = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&file, &size);
+
+	CHECK_EQ(ct_write(p, to), 0);
+	fclose(to);
+	CHECK_EQ(read_bytes(&q, file, size), 0);
+	CHECK_EQ(q->sample_count, p->sample_count);
+	CHECK_EQ(q->frame_count, p->frame_count);
+	CHECK(!memcmp(q->samples, p->samples, p->sample_count * sizeof(*p->samples)));
+	CHECK(!memcmp(q->frames, p->frames, p->frame_count * sizeof(*p->frames)));
+	CHECK(!memcmp(q->values, p->values, p->sample_count * sizeof(*p->values)));
+	CHECK_EQ(q->labels[0].number, -5);
+	ct_model_free(q);
+	to = fopen("/dev/full", "w");
+	CHECK_EQ(ct_write(p, to), -ENOSPC);
+	fclose(to);
+	ct_model_free(p);
+	free(file);
+}

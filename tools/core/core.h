@@ -160,6 +160,13 @@ static inline bool ct_starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+static inline bool ct_ends(const char *text, const char *with)
+{
+	size_t n = strlen(text), m = strlen(with);
+
+	return n >= m && !strcmp(text + n - m, with);
+}
+
 /* Seconds of the monotonic clock. */
 static inline double ct_now(void)
 {

@@ -354,6 +354,8 @@ bool ct_short_name_never(void);
  * innermost first. If that isn't enough, the beginning is replaced by "…". WIDTH 0: the name is not
  * changed. */
 char *ct_short_name(const char *name, size_t width);
+/* Prints NAME in the columns of the terminal that are left after BEFORE. */
+void ct_short_name_print(const char *name, size_t before);
 
 /* shrunk.c
  *

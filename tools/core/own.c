@@ -14,13 +14,6 @@ struct ct_own {
 	unsigned char *functions; /* by function: enum answer, whether it may be own code */
 };
 
-static bool ends(const char *text, const char *with)
-{
-	size_t n = strlen(text), k = strlen(with);
-
-	return n >= k && !strcmp(text + n - k, with);
-}
-
 static size_t directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -170,7 +163,7 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 					     "aligned_alloc", "posix_memalign" };
 
 	/* A stub that jumps into a library is not own code. */
-	if (ends(name, "@plt"))
+	if (ct_ends(name, "@plt"))
 		return true;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (ct_starts(name, begins[i]))

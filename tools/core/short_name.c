@@ -136,6 +136,15 @@ static char *cut_front(const char *name, size_t width)
 	return ct_memory_printf(ELLIPSIS "%s", name);
 }
 
+void ct_short_name_print(const char *name, size_t before)
+{
+	size_t columns = ct_short_name_columns();
+	char *shown = ct_short_name(name, columns > before ? columns - before : 0);
+
+	ct_out_text(stdout, shown);
+	free(shown);
+}
+
 char *ct_short_name(const char *name, size_t width)
 {
 	char *text, *cut;

@@ -29,13 +29,6 @@ static const struct ct_option options[] = {
 };
 static const struct ct_option *const tables[] = { options, ct_filter_options, NULL };
 
-static bool ends(const char *text, const char *with)
-{
-	size_t n = strlen(text), m = strlen(with);
-
-	return n >= m && strcmp(text + n - m, with) == 0;
-}
-
 /* Returns "out.wall.html" for "out.wall.pb.gz", because names of several modes' profiles differ
  * before the last dot. */
 static char *default_output(const char *file)
@@ -45,7 +38,7 @@ static char *default_output(const char *file)
 
 	if (strcmp(file, "-") == 0 || strstr(file, "://"))
 		return ct_memory_strdup("flame.html");
-	if (ends(name, ".gz"))
+	if (ct_ends(name, ".gz"))
 		n -= strlen(".gz");
 	for (size_t i = n; i-- > 1;)
 		if (name[i] == '.')
@@ -55,7 +48,7 @@ static char *default_output(const char *file)
 
 static bool wants_svg(const char *output)
 {
-	return my.format ? strcmp(my.format, "svg") == 0 : ends(output, ".svg");
+	return my.format ? strcmp(my.format, "svg") == 0 : ct_ends(output, ".svg");
 }
 
 /* ---- the page: one file with the scripts, the style sheet and the profile ---- */
@@ -194,8 +187,8 @@ static int make_flame(const struct ct_list *files, const char *output)
 
 bool ct_flame_is_output(const char *name)
 {
-	return !strcmp(name, "-") || ends(name, ".html") || ends(name, ".htm") ||
-	       ends(name, ".svg");
+	return !strcmp(name, "-") || ct_ends(name, ".html") || ct_ends(name, ".htm") ||
+	       ct_ends(name, ".svg");
 }
 
 static int check_output(const char *output)

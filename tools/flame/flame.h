@@ -227,8 +227,9 @@ int ct_flame_file(const char *path, ct_flame_writer *write, const void *what);
  * flame, folded, convert and diff. Errors are reported on stderr.
  */
 
-/* Returns the profile that flame, folded and convert work on: SOURCES merged, without the samples
- * that -focus and similar options remove (ct_filter_options). Returns NULL after an error message.
+/* Returns the profile that flame, folded, convert and merge work on: SOURCES merged, without the
+ * samples that -focus and similar options remove (ct_filter_options). Returns NULL after an error
+ * message.
  */
 struct ct_profile *ct_flame_sides_open(char *const *sources, int count);
 

@@ -163,16 +163,13 @@ void ct_own_table_release(struct ct_own_table *t)
 static void print_row(const struct ct_report *r, const struct ct_own_row *row)
 {
 	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM], d[CT_NUMBER_ROOM];
-	size_t columns = ct_short_name_columns();
 	char *name = ct_graph_nodes_name(r->graph, &r->graph->nodes[row->node]);
-	char *shown = ct_short_name(name, columns > COLUMNS_BEFORE ? columns - COLUMNS_BEFORE : 0);
 
 	printf("%10s %s %10s %s  %s", ct_report_value(r, a, row->own),
 	       ct_report_share(r, b, row->own), ct_report_value(r, c, row->total),
 	       ct_report_share(r, d, row->total), ct_out_paint(CT_BOLD));
-	ct_out_text(stdout, shown);
+	ct_short_name_print(name, COLUMNS_BEFORE);
 	printf("%s\n", ct_out_paint(CT_PLAIN));
-	free(shown);
 	free(name);
 }
 

@@ -318,12 +318,14 @@ static int print_all(const struct side *waiters, const char *file)
 	return status;
 }
 
-static int show_locks(const char *file)
+static int verb_locks(int argc, char **argv)
 {
+	const char *file = *argv;
 	struct side waiters = { .p = ct_read_source(file) };
 	const char *companion = waiters.p ? companion_of(waiters.p) : NULL;
 	int status = CT_FAILED;
 
+	(void)argc;
 	if (companion)
 		fprintf(stderr,
 			"cprof locks: %s is of the %s; give the lock profile itself, the name "
@@ -335,12 +337,6 @@ static int show_locks(const char *file)
 		ct_siblings_say(waiters.p, file);
 	release_side(&waiters);
 	return status;
-}
-
-static int verb_locks(int argc, char **argv)
-{
-	(void)argc;
-	return show_locks(*argv);
 }
 
 const struct ct_verb ct_verb_locks = {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/read.h"
+#include "flame/flame.h"
 #include "verbs/verbs.h"
 
 static const char *output = "-";
@@ -96,7 +97,6 @@ static char **with_children(char *const *sources, int *n, size_t *unread)
 static int verb_merge(int argc, char **argv)
 {
 	struct ct_profile *p, *merged = NULL;
-	struct ct_label_units units;
 	const char *filters[1];
 	int status = CT_FAILED, count = argc;
 	char **sources = argv;
@@ -104,13 +104,9 @@ static int verb_merge(int argc, char **argv)
 
 	if (children)
 		sources = with_children(sources, &count, &unread);
-	p = sources ? ct_load(sources, count) : NULL;
-	if (!p)
-		return CT_FAILED;
-	ct_filter_tags_units_init(&units, p);
-	if (!ct_filter(p, &units) && ct_cut_middle(p, max_depth))
+	p = sources ? ct_flame_sides_open(sources, count) : NULL;
+	if (p && ct_cut_middle(p, max_depth))
 		merged = p;
-	ct_filter_tags_units_release(&units);
 	/* Removes entries that are no longer used. */
 	if (merged && (!ct_load_is_combined() || max_depth || ct_filter_active(filters, 1)))
 		merged = ct_combine(&p, 1);

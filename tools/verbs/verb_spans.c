@@ -213,11 +213,12 @@ static int print_spans(struct spans *all)
 	return ct_out_end();
 }
 
-static int show_spans(const char *file)
+static int verb_spans(int argc, char **argv)
 {
-	struct spans all = { .p = ct_read_source(file) };
+	struct spans all = { .p = ct_read_source(*argv) };
 	int status = CT_FAILED;
 
+	(void)argc;
 	if (!all.p)
 		return status;
 	for (size_t i = 0; i < all.p->comment_count; i++)
@@ -226,7 +227,7 @@ static int show_spans(const char *file)
 		fprintf(stderr,
 			"cprof spans: %s tells of no span: the program ended none "
 			"(cprof_span_begin in cprof.h)\n",
-			file);
+			*argv);
 	} else {
 		all.type = type_of(all.p);
 		add_samples(&all);
@@ -237,12 +238,6 @@ static int show_spans(const char *file)
 	free(all.items);
 	ct_model_free((struct ct_profile *)all.p);
 	return status;
-}
-
-static int verb_spans(int argc, char **argv)
-{
-	(void)argc;
-	return show_spans(*argv);
 }
 
 const struct ct_verb ct_verb_spans = {

@@ -31,17 +31,13 @@ static void print_row(const struct ct_report *r, const struct ct_node *n, const 
 	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM], d[CT_NUMBER_ROOM],
 		e[CT_NUMBER_ROOM];
 	const char *how = inlining(r->graph, n);
-	size_t columns = ct_short_name_columns(),
-	       taken = COLUMNS_BEFORE + (*how ? COLUMNS_AFTER : 0);
-	char *shown = ct_short_name(name, columns > taken ? columns - taken : 0);
 
 	printf("%10s %s %s %10s %s  %s", ct_report_value(r, a, ct_graph_node_flat(n)),
 	       ct_report_share(r, b, ct_graph_node_flat(n)), ct_report_share(r, c, sum),
 	       ct_report_value(r, d, ct_graph_node_cum(n)),
 	       ct_report_share(r, e, ct_graph_node_cum(n)), ct_out_paint(CT_BOLD));
-	ct_out_text(stdout, shown);
+	ct_short_name_print(name, COLUMNS_BEFORE + (*how ? COLUMNS_AFTER : 0));
 	printf("%s%s%s%s\n", ct_out_paint(CT_PLAIN), *how ? " (" : "", how, *how ? ")" : "");
-	free(shown);
 }
 
 static void print_top(const struct ct_report *r, const struct ct_own_table *own)

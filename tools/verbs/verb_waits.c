@@ -83,16 +83,13 @@ static int64_t all_of(const struct waits *w)
 
 static void put_row(const struct waits *w, int64_t value, const char *indent, const char *name)
 {
-	size_t columns = ct_short_name_columns();
 	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
-	char *shown = ct_short_name(name, columns > COLUMNS_BEFORE ? columns - COLUMNS_BEFORE : 0);
 
 	printf("%10s %s  %s",
 	       ct_numbers_format(number, value, ct_text(w->p, w->p->types[w->type].unit), "auto"),
 	       ct_numbers_percent(share, value, all_of(w)), indent);
-	ct_out_text(stdout, shown);
+	ct_short_name_print(name, COLUMNS_BEFORE);
 	putchar('\n');
-	free(shown);
 }
 
 static bool is_of(const struct ct_sum *function, const char *cause)

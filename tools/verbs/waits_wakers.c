@@ -80,15 +80,12 @@ static void add_sample(struct chains *c, struct ct_own *o, size_t sample)
 /* Prints "  12.34ms   5.00%  NAME". */
 static void put_row(const struct chains *c, int64_t value, const char *indent, const char *name)
 {
-	size_t columns = ct_short_name_columns(), before = COLUMNS_BEFORE + strlen(indent);
 	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
-	char *shown = ct_short_name(name, columns > before ? columns - before : 0);
 
 	printf("%10s %s  %s", ct_numbers_format(number, value, "nanoseconds", "auto"),
 	       ct_numbers_percent(share, value, c->total), indent);
-	ct_out_text(stdout, shown);
+	ct_short_name_print(name, COLUMNS_BEFORE + strlen(indent));
 	putchar('\n');
-	free(shown);
 }
 
 static void put_wakers(const struct chains *c, const struct ct_sum *wait)
