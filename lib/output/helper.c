@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -236,12 +235,11 @@ static bool is_own_users(int fd)
 	       its.uid == (uid_t)cp_sys0(SYS_geteuid);
 }
 
-/* Hands the first COUNT files to a helper that listens. Returns the connection, or -1. WAITS: an
- * empty name before them says that this process waits. */
-static int hand_over(struct cp_helper *h, unsigned count, bool waits)
+/* Hands the first COUNT files to a helper that listens. Returns the connection, or -1. */
+static int hand_over(struct cp_helper *h, unsigned count)
 {
-	struct iovec names[CP_MODES + 1] = { { (void *)(uintptr_t) "", waits } };
-	struct msghdr m = { .msg_iov = names, .msg_iovlen = count + 1 };
+	struct iovec names[CP_MODES];
+	struct msghdr m = { .msg_iov = names, .msg_iovlen = count };
 	struct sockaddr_un a;
 	size_t n = count <= CP_MODES ? shared_name(&a) : 0;
 	int fd = n ? cp_sys_move_up(unix_socket()) : -1;
@@ -249,8 +247,7 @@ static int hand_over(struct cp_helper *h, unsigned count, bool waits)
 	if (fd < 0)
 		return -1;
 	for (unsigned i = 0; i < count; i++)
-		names[i + 1] =
-			(struct iovec){ cp_helper_file(h, i), strlen(cp_helper_file(h, i)) + 1 };
+		names[i] = (struct iovec){ cp_helper_file(h, i), strlen(cp_helper_file(h, i)) + 1 };
 	if (!cp_sys3(SYS_connect, fd, &a, n) && is_own_users(fd) &&
 	    cp_sys3(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
 		return fd;
@@ -464,7 +461,7 @@ int cp_helper_start(struct cp_helper *h, unsigned count, bool waits)
 	unsigned n;
 
 	h->before = count ? which_file(cp_helper_file(h, 0)) : 0;
-	h->shared = h->verb ? -1 : hand_over(h, count, waits);
+	h->shared = h->verb || waits ? -1 : hand_over(h, count);
 	if (h->shared >= 0)
 		return 0;
 	h->listens = !h->verb && !waits;
@@ -499,30 +496,15 @@ static bool wait_while(uint32_t *word, uint32_t value, uint64_t until)
 	return true;
 }
 
-/* Waits until another process's helper is done: then it closes the connection. */
-static bool wait_for_shared(struct cp_helper *h, uint64_t until)
-{
-	struct pollfd p = { .fd = h->shared, .events = POLLIN };
-	long ready = 0;
-
-	for (uint64_t now; ready <= 0 && (now = cp_sys_clock_ns(CLOCK_MONOTONIC)) < until;) {
-		struct timespec t = { (time_t)((until - now) / 1000000000u),
-				      (long)((until - now) % 1000000000u) };
-
-		ready = cp_sys5(SYS_ppoll, &p, 1, &t, NULL, 0);
-	}
-	cp_sys_close(h->shared);
-	return ready > 0;
-}
-
 bool cp_helper_wait(struct cp_helper *h, unsigned seconds)
 {
 	uint64_t most = seconds < found.wait ? seconds : found.wait;
 	uint64_t until = cp_sys_clock_ns(CLOCK_MONOTONIC) + (most + 1) * UINT64_C(1000000000);
 
-	if (h->shared >= 0)
-		return wait_for_shared(h, most ? until - UINT64_C(1000000000) : 0) &&
-		       which_file(cp_helper_file(h, 0)) != h->before;
+	if (h->shared >= 0) {
+		cp_sys_close(h->shared);
+		return false;
+	}
 	/* Either word may be the last one that the supervisor changes. */
 	while (!cp_load_acquire(&h->started) && cp_load_acquire(&h->alive) &&
 	       cp_sys_clock_ns(CLOCK_MONOTONIC) < until)

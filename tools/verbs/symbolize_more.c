@@ -27,15 +27,13 @@
 
 static bool is_full(const struct ct_symbolize_more *m)
 {
-	return m->someone_waits || m->count >= FILES_MAX || m->bytes >= BYTES_MAX;
+	return m->count >= FILES_MAX || m->bytes >= BYTES_MAX;
 }
 
 static void add_names(struct ct_symbolize_more *m, const char *names, size_t size)
 {
 	struct stat st;
 
-	if (!*names)
-		m->someone_waits = true;
 	for (const char *s = names; s < names + size; s += strlen(s) + 1) {
 		if (!*s || lstat(s, &st) || !S_ISREG(st.st_mode))
 			continue;
@@ -76,7 +74,7 @@ static bool take_one(struct ct_symbolize_more *m)
 	return fd >= 0;
 }
 
-/* Closes the connections, which tells those who wait, and forgets the files. */
+/* Closes the connections and forgets the files. */
 static void forget(struct ct_symbolize_more *m)
 {
 	for (size_t i = 0; i < m->connection_count; i++)
@@ -84,7 +82,6 @@ static void forget(struct ct_symbolize_more *m)
 	for (size_t i = 0; i < m->count; i++)
 		free(m->files[i]);
 	m->count = m->connection_count = m->bytes = 0;
-	m->someone_waits = false;
 }
 
 static void gather(struct ct_symbolize_more *m)

@@ -320,7 +320,6 @@ struct ct_symbolize_more {
 	size_t count, room, bytes;
 	int *connections;
 	size_t connection_count, connection_room;
-	bool someone_waits;	/* for one of the files */
 	struct itimerval limit; /* the time that each batch may take */
 };
 

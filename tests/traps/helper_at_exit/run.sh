@@ -153,8 +153,7 @@ check_comment "$work/missing.pb" 'lines and inlined calls: none, because cprof i
 CPROF_VERBOSE=1 run missing return
 [ "$(grep -c 'lines and inlined calls are left out' "$work/missing.err")" = 1 ] || fail "a missing helper: $(cat "$work/missing.err")"
 
-# A tree of short processes: nearly all give their files to a helper that works already, and the first process, which
-# is the last to end, waits until all files have lines.
+# A tree of short processes: nearly all give their files to a helper that works already.
 fake starts "echo \$* >>'$work/ran'; exec '$builddir/cprof' \"\$@\""
 export _CPROF_HELPER=$work/starts
 tree='for ((i = 0; i < 20; i++)); do (echo $i >/dev/null); done; echo the end; exit 7'
