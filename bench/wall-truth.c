@@ -6,6 +6,8 @@
  *   wall-truth mutex SECONDS    four threads hold a lock for 2 ms each
  *   wall-truth rwlock SECONDS   the same with a read-write lock, one of the four writes
  *   wall-truth short SECONDS    threads that compute for 46 ms and wait for 5, two at a time
+ *   wall-truth pool SECONDS     4,000 threads that wait for jobs, 200 a second for 400 of them:
+ * light ones compute for 2 ms and sleep for 30, one in four computes for 14
  *
  * Prints "what ns error" for each function, by the clock, and for running, runnable, waiting: by
  * the threads' CPU clocks, by the kernel's count of their run delays, and the rest. ERROR is by
@@ -14,6 +16,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +26,9 @@
 
 /* The time before a thread's first reading and after its last one. */
 #define UNREAD_NS 100000
+
+#define MOST 4000
+#define BUSY 400
 
 static uint64_t end, first, second, running, runnable, lived, threads;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -143,6 +149,71 @@ static void work(void)
 	usleep(5000);
 }
 
+static void compute(uint64_t ns)
+{
+	uint64_t until = now(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+}
+
+FUNCTION(light_job)(void)
+{
+	compute(2000000);
+	usleep(30000);
+	__asm__ volatile("");
+}
+
+FUNCTION(heavy_job)(void)
+{
+	compute(14000000);
+	__asm__ volatile("");
+}
+
+static struct worker {
+	sem_t jobs;
+	int heavy;
+} workers[MOST];
+
+static void serve(void)
+{
+	static int number;
+	struct worker *w = &workers[__atomic_fetch_add(&number, 1, __ATOMIC_RELAXED)];
+
+	for (;;) {
+		uint64_t a;
+
+		while (sem_wait(&w->jobs))
+			;
+		if (NOW() >= end)
+			return;
+		a = NOW();
+		if (w->heavy)
+			heavy_job();
+		else
+			light_job();
+		if (w->heavy)
+			ADD(second, NOW() - a);
+		else
+			ADD(first, NOW() - a);
+	}
+}
+
+/* All threads have waited for a while before the first jobs come. */
+static void give_jobs(void)
+{
+	sleep(1);
+	while (NOW() < end) {
+		struct worker *w = &workers[random() % BUSY];
+
+		w->heavy = random() % 4 == 0;
+		sem_post(&w->jobs);
+		usleep(5000);
+	}
+	for (int i = 0; i < MOST; i++)
+		sem_post(&workers[i].jobs);
+}
+
 /* How long the thread was ready to run so far. */
 static uint64_t was_ready(void)
 {
@@ -169,11 +240,13 @@ static void *thread(void *arg)
 
 static void run(void (*what)(void), int count)
 {
-	pthread_t t[4];
+	static pthread_t t[MOST];
 
 	for (int i = 0; i < count; i++)
 		if (pthread_create(&t[i], NULL, thread, (void *)what))
 			exit(3);
+	if (what == serve)
+		give_jobs();
 	for (int i = 0; i < count; i++)
 		pthread_join(t[i], NULL);
 }
@@ -196,6 +269,7 @@ int main(int argc, char **argv)
 		{ "mutex", mutexes, 4, "wait_for_mutex", NULL },
 		{ "rwlock", rwlocks, 4, "wait_for_rwlock", NULL },
 		{ "short", work, 2, NULL, NULL },
+		{ "pool", serve, MOST, "light_job", "heavy_job" },
 	};
 
 	if (argc < 3)

@@ -26,17 +26,20 @@ share() { # tags command...
 
 walled() { # frequency threads
 	env LD_PRELOAD="$CP_LIBRARY" WALLPROFILE="$work/w.pb" WALLPROFILE_FREQUENCY="$1" \
-		"$host" idle "$2" "$seconds"
+		"$host" idle "$2" "$seconds" "$3"
 }
 
 echo "Threads that wait: CPU time of the process, in parts of one core"
 printf '%8s %6s %12s %12s %12s\n' threads Hz bare wall 'signal all'
-for n in 1 10 100 200 1000 5000; do
+for n in 1 10 100 200 1000 10000; do
 	signals=-
+	# Until the looks are as rare as they become.
+	after=0.3
+	[ $n -lt 10000 ] || after=12
 	# More would keep every core busy.
 	[ $n -gt 1000 ] || signals=$(share "threads=$n by=signal_to_all" "$work/signal-all" $n 50 "$seconds")
 	printf '%8s %6s %12s %12s %12s\n' $n 50 "$(share "threads=$n by=bare" "$host" idle $n "$seconds")" \
-		"$(share "threads=$n by=libcprof" walled 50 $n)" "$signals"
+		"$(share "threads=$n by=libcprof" walled 50 $n $after)" "$signals"
 done
 
 echo

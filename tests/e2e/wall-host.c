@@ -4,8 +4,8 @@
  *   wall-host shares SECONDS    sleeps 30 ms, polls 40, computes 30; "function ns" of each
  *   wall-host threads           threads of all kinds; "tid least most" ns that each lived, and
  *                               "foreign tid most" of one that libc doesn't know
- *   wall-host idle N SECONDS    N threads that wait; prints our CPU time in ns
- *   wall-host fork              a child that sleeps, and one that execs
+ *   wall-host idle N SECONDS [AFTER]    N threads that wait; prints our CPU time in ns, from AFTER
+ * seconds (0.3) on wall-host fork              a child that sleeps, and one that execs
  */
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -167,7 +167,7 @@ static void *idle_thread(void *arg)
 	return arg;
 }
 
-static int idle(int n, double seconds)
+static int idle(int n, double seconds, double after)
 {
 	pthread_attr_t attr;
 	uint64_t before;
@@ -184,7 +184,7 @@ static int idle(int n, double seconds)
 	}
 	for (int i = 0; i < n; i++)
 		sem_wait(&ready);
-	usleep(300000);
+	usleep((useconds_t)(after * 1e6));
 	before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	usleep((useconds_t)(seconds * 1e6));
 	printf("%llu\n", (unsigned long long)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before));
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "threads"))
 		return threads();
 	if (!strcmp(what, "idle") && argc > 3)
-		return idle(atoi(argv[2]), atof(argv[3]));
+		return idle(atoi(argv[2]), atof(argv[3]), argc > 4 ? atof(argv[4]) : 0.3);
 	if (!strcmp(what, "fork"))
 		return forks();
 	return 2;

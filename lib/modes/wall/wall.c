@@ -10,9 +10,10 @@
 #define VISITED_TWICE 32u
 #define TWICE_NS UINT64_C(10000000)
 
-/* With more threads, those that don't run are visited less often, but at least once in this many
- * ticks. Nothing is lost: their clocks show that they waited all the time. */
-#define STRETCH_MAX 64u
+/* With more threads, those that don't run are visited less often, so that such visits cost the same
+ * for 1,000 threads and for 8,000, but at least once in this many ticks. Nothing is lost: their
+ * clocks show that they waited all the time. */
+#define STRETCH_MAX 512u
 
 /* Ticks may take 1/CPU_SHARE of one CPU. Threads that a tick leaves out come first in the next
  * tick, and every visit counts for the time since the last one. */
@@ -285,7 +286,7 @@ static void visit_all(struct cp_run *r, uint64_t tick, uint32_t limit, bool only
 
 static void adapt(uint64_t tick, uint32_t threads)
 {
-	uint32_t n = 2 * threads / VISITED_TWICE, rest;
+	uint32_t n = 2 * threads / VISITED_TWICE, was = cp_wall.stretch, rest;
 
 	cp_wall.step = threads > VISITED_TWICE || cp_wall.period_ns < TWICE_NS ? 2 : 1;
 	n += n < REST_OF_FEW ? n % 2 : -n % REST_OF_FEW; /* make it whole rests */
@@ -294,7 +295,7 @@ static void adapt(uint64_t tick, uint32_t threads)
 	rest = cp_wall.stretch < 2 * REST_OF_MANY ? REST_OF_FEW : REST_OF_MANY;
 	/* Visits that are already planned may come late by a rest of the old length only. */
 	if (rest != cp_wall.rest)
-		cp_wall.rest_from = tick + 2 * STRETCH_MAX;
+		cp_wall.rest_from = tick + 2 * was;
 	cp_wall.rest = rest;
 }
 

@@ -18,6 +18,9 @@ static uint64_t found_words[CP_RECORD_WORDS(4096)];
 /* The kernel's tick divided by this; the tick hardly ever finds a thread that runs for less. */
 #define WORTH_A_STACK 16
 
+/* A thread that isn't visited for more ticks than this may meanwhile work and wait again. */
+#define LONG_SPAN 64u
+
 /* The time that T gets to leave the processor again. */
 #define MOMENT_NS 50000
 
@@ -335,6 +338,7 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
 	uint64_t clock = cp_wall_stack_clock_of(t->tid);
+	uint32_t span;
 	bool moved;
 
 	cp_wall.counts.visits++;
@@ -351,6 +355,10 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_
 	if (moved)
 		w->unmoved = 0;
 	cp_wall.counts.unmoved += !moved;
-	*due = w->ended ? UINT64_MAX : plan_visit(w, tick, span_of(w, moved));
+	span = span_of(w, moved);
+	/* A thread that has worked before may do so again. */
+	if (span > LONG_SPAN && w->span <= LONG_SPAN && w->moves > 1)
+		cp_wall_timer_arm(t);
+	*due = w->ended ? UINT64_MAX : plan_visit(w, tick, span);
 	return moved;
 }
