@@ -156,6 +156,12 @@ bool cp_collect_alive(void);
 /* Request work. Wakes the collector. Where no collector runs (a fork child), the calling thread
  * serves the request at once, or leaves it to the thread that holds the lock. Any context. */
 void cp_collect_request(uint32_t requests);
+/* A thread's record has become ENDED. Requests a drain once there are many of them. */
+void cp_collect_ended(void);
+/* Return true if a record has become ENDED since the last drain began. */
+bool cp_collect_has_ended(void);
+/* A drain begins. */
+void cp_collect_ends_drained(void);
 
 /* Serve REQUESTS of the program or its user on the calling thread, before returning. The requests
  * are not merged with earlier ones that wait. Any context. */

@@ -127,6 +127,8 @@ static uint64_t sweep(struct cp_tick_watch *watch)
 	cp_sigprof_handler_check();
 	cp_cfi_poll();
 	look_at_counter(watch);
+	if (cp_collect_has_ended())
+		cp_collect_post(CP_REQUEST_DRAIN);
 	again = cp_sweep_threads(&tasks) ? SWEEP_FIRST_NS : SWEEP_NS;
 	cost = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	if (cost > again / SWEEP_SHARE)

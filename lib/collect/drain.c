@@ -167,8 +167,10 @@ static void release_record(struct cp_run *runs, struct cp_thread *t)
 
 void cp_drain_all(struct cp_run *runs, struct cp_modules *modules)
 {
-	bool any = mark_all(runs);
+	bool any;
 
+	cp_collect_ends_drained();
+	any = mark_all(runs);
 	/* Modes that collect events outside of rings read the modules at their first new row. */
 	modules->stale = true;
 	if (any)

@@ -45,10 +45,10 @@ static void end_thread(struct cp_thread *t, int status)
 	cp_mode_ops_thread_left();
 	if (t == main_thread)
 		cp_store_release(&main_ended, 1);
-	if (t->ring || t->hook_ring || t->labels) {
+	if (t->ring || t->hook_ring || t->labels || cp_mode_ops_keep(t)) {
 		cp_store_release(&t->state, CP_THREAD_ENDED);
-		cp_collect_request(CP_REQUEST_DRAIN);
-	} else if (!cp_mode_ops_keep(t)) {
+		cp_collect_ended();
+	} else {
 		cp_thread_free(t);
 	}
 	if (cp_load_acquire(&main_ended))

@@ -13,11 +13,14 @@
 /* Size of the header in front of the data, whose size is a power of two. */
 #define HEADER ((size_t)4096)
 
-/* Rings kept for later threads. A plain array of slots, taken with an exchange: without a list
- * there is no ABA problem. */
-#define POOL 32
+/* Rings kept for later threads: an ended thread's ring waits for a drain, and where many threads
+ * end, mapping and unmapping would take longer than all else. A plain array of slots, taken with an
+ * exchange: without a list there is no ABA problem. Slots below POOLED are in use, as a rule; it
+ * only says where to look first. */
+#define POOL 1024u
 
 static struct cp_ring *pool[POOL];
+static uint32_t pooled;
 static size_t ring_bytes = RING_MIN; /* size of the data */
 
 void cp_ring_configure(unsigned max_depth)
@@ -34,6 +37,11 @@ static size_t mapped_bytes(void)
 	return HEADER + ring_bytes + sizeof(struct cp_stackmem_room) + CP_RING_STACK;
 }
 
+static struct cp_ring **slot_at(uint32_t i)
+{
+	return &pool[i % POOL];
+}
+
 static struct cp_ring *map_ring(void)
 {
 	struct cp_ring *r = cp_sys_map(mapped_bytes());
@@ -47,14 +55,19 @@ static struct cp_ring *map_ring(void)
 
 struct cp_ring *cp_ring_take(void)
 {
-	for (int i = 0; i < POOL; i++) {
-		struct cp_ring *r;
+	uint32_t n = cp_load_relaxed(&pooled);
 
-		if (!cp_load_relaxed(&pool[i]))
+	for (uint32_t i = 1; i <= POOL && cp_load_relaxed(&pooled); i++) {
+		struct cp_ring **slot = slot_at(n - i), *r;
+
+		if (!cp_load_relaxed(slot))
 			continue;
 		/* Acquire: pairs with cp_ring_give, so the ring is seen emptied. */
-		r = cp_exchange_acqrel(&pool[i], NULL);
-		if (r && r->bytes == mapped_bytes())
+		r = cp_exchange_acqrel(slot, NULL);
+		if (!r)
+			continue;
+		cp_add_relaxed(&pooled, -1);
+		if (r->bytes == mapped_bytes())
 			return r;
 		cp_ring_discard(r);
 	}
@@ -63,14 +76,18 @@ struct cp_ring *cp_ring_take(void)
 
 void cp_ring_give(struct cp_ring *r)
 {
+	uint32_t n = cp_load_relaxed(&pooled);
+
 	if (!r)
 		return;
 	r->head = r->tail = r->last_end = r->forgotten = r->marked = 0;
-	for (int i = 0; i < POOL; i++) {
+	for (uint32_t i = 0; i < POOL && cp_load_relaxed(&pooled) < POOL; i++) {
 		struct cp_ring *none = NULL;
 
-		if (cp_cas_acqrel(&pool[i], &none, r))
+		if (!cp_load_relaxed(slot_at(n + i)) && cp_cas_acqrel(slot_at(n + i), &none, r)) {
+			cp_add_relaxed(&pooled, 1);
 			return;
+		}
 	}
 	cp_ring_discard(r);
 }

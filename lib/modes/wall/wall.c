@@ -299,7 +299,7 @@ static void adapt(uint64_t tick, uint32_t threads)
 	cp_wall.rest = rest;
 }
 
-bool cp_wall_tick(struct cp_run *r)
+void cp_wall_tick(struct cp_run *r)
 {
 	uint64_t due = cp_wall_due(), planned = tick_of(due);
 	uint64_t tick = tick_of(cp_sys_clock_ns(CLOCK_MONOTONIC));
@@ -324,7 +324,6 @@ bool cp_wall_tick(struct cp_run *r)
 	cp_store_seqcst(&cp_wall_resting, cp_wall.length > cp_wall.step);
 	if (cp_load_seqcst(&cp_wall_begins) != cp_wall.begins)
 		cp_wall_timer_end_rest();
-	return cp_exchange_acqrel(&cp_wall_ended, 0) != 0;
 }
 
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep)

@@ -122,8 +122,8 @@ void cp_wall_timer_end_rest(void);
 
 /* Return when the next tick is due, in monotonic ns. Any context. */
 uint64_t cp_wall_due(void);
-/* Do the ticks that are due. Returns true if threads have ended and a drain is needed. */
-bool cp_wall_tick(struct cp_run *r);
+/* Do the ticks that are due. */
+void cp_wall_tick(struct cp_run *r);
 void cp_wall_fork_child(struct cp_run *r, struct cp_thread *keep);
 
 /* wall_visit.c: visit T in tick TICK and set *DUE to its next visit. Returns true if the visit cost

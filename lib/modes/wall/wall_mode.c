@@ -108,13 +108,7 @@ static void prepare_wall(const struct cp_config *c)
 /* The pacer accounts the thread's time within a period. */
 static bool keep_thread(struct cp_thread *t)
 {
-	if (!cp_wall_of(t)->began)
-		return false;
-	cp_store_release(&t->state, CP_THREAD_ENDED);
-	cp_wall_thread_ended();
-	if (!cp_collect_alive())
-		cp_collect_request(CP_REQUEST_DRAIN);
-	return true;
+	return cp_wall_of(t)->began != 0;
 }
 
 static int start_wall(struct cp_run *r, const struct cp_config *c)
@@ -189,12 +183,6 @@ static void wall_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), v
 		cp_wall_time_rows(cp_thread_at(i), see, arg);
 }
 
-static void wall_tick(struct cp_run *r)
-{
-	if (cp_wall_tick(r))
-		cp_collect_request(CP_REQUEST_DRAIN);
-}
-
 CP_THREAD_LABEL(cp_wall_mode_label);
 
 const struct cp_mode_ops cp_mode_wall = {
@@ -216,7 +204,7 @@ const struct cp_mode_ops cp_mode_wall = {
 	.rows = wall_rows,
 	.settle = settle_wall,
 	.due = cp_wall_due,
-	.tick = wall_tick,
+	.tick = cp_wall_tick,
 	.thread_label = &cp_wall_mode_label,
 	.record = cp_wall_visit_record,
 	.thread_released = cp_wall_answer_ended,

@@ -11,11 +11,12 @@
 /* A reading of the modules may take at most 1/READING_SHARE of the time. */
 #define READING_SHARE 100
 
+/* Marks, such as [not sampled], are in no module. */
 static bool is_mapped(const struct cp_modules *m, uint64_t pc)
 {
 	uint32_t n = cp_modules_find(m, pc);
 
-	return n != CP_NO_MAPPING && cp_modules_at(m, n)->live;
+	return pc >= CP_PC_SPECIAL || (n != CP_NO_MAPPING && cp_modules_at(m, n)->live);
 }
 
 static bool all_mapped(const struct cp_modules *m, const struct cp_raw_stack *s)

@@ -5,7 +5,6 @@
 #include "base/start_data.h"
 
 uint32_t cp_wall_running CP_START_DATA;
-uint32_t cp_wall_ended;
 
 const struct cp_wall_thread cp_wall_thread_part = { .timer = CP_NO_TIMER };
 

@@ -17,13 +17,6 @@
 
 extern uint32_t cp_wall_running; /* samples are taken */
 
-extern uint32_t cp_wall_ended; /* threads have ended, so the pacer wants a drain */
-
-static inline void cp_wall_thread_ended(void)
-{
-	cp_store_release(&cp_wall_ended, 1);
-}
-
 /* The wall mode's row in the table of the sources of SIGPROF. */
 extern const struct cp_sigprof_source cp_wall_event_source;
 
