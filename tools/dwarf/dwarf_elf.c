@@ -8,6 +8,9 @@
 
 #include "core/read.h"
 
+/* A larger file has so many pages that are read that fetching them one by one takes longer. */
+#define SCATTERED_MAX ((size_t)16 << 20)
+
 static void advise(const void *bytes, size_t n, int advice)
 {
 	size_t within = (uintptr_t)bytes % (size_t)sysconf(_SC_PAGESIZE);
@@ -37,7 +40,7 @@ Elf *ct_dwarf_elf_begin(int fd)
 	fetch_headers(fd);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	bytes = elf ? elf_rawfile(elf, &n) : NULL;
-	if (bytes)
+	if (bytes && n <= SCATTERED_MAX)
 		advise(bytes, n, MADV_RANDOM);
 	return elf;
 }
