@@ -15,7 +15,7 @@ while read -r cell lock all part most; do
 	# nothing says that somebody waits for it, and the holders are told of that time, too.
 	check_waited "$cell: the holders" "$(lock_ns "$work/phases.holders.pb" '^pthread_rwlock_unlock;hold_first;' "$lock")" \
 		"$most" "$part" 5 5
-	check_near "$cell: all who unlocked" "$(lock_ns "$work/phases.holders.pb" . "$lock")" "$waits" 10
+	check_near "$cell: all who unlocked" "$(lock_ns "$work/phases.holders.pb" . "$lock")" "$waits" 1
 done <"$work/phases.out"
 [ $cells = 27 ] || fail "$cells cells"
 finish

@@ -11,14 +11,14 @@ check_holders() { # name
 	[ "$waits" = "$caused" ] || fail "the holders of $1 sum to $caused, the waits to $waits"
 }
 
-# Each kind, of which a thread has few enough waits that all are recorded: the profile has the waits that slept, to 5 %,
+# Each kind, of which a thread has few enough waits that all are recorded: the profile has the waits that slept, to 1 %,
 # and not a nanosecond that the program didn't wait.
 runs_well lock_profiled kinds ./tests/e2e/lock-host
 check_valid_as lock "$work/kinds.pb" "$work/kinds.holders.pb"
 kinds=0
 while read -r kind around within; do
 	kinds=$((kinds + 1))
-	check_waited "waits of kind $kind" "$(lock_ns "$work/kinds.pb" "(^|;)wait_$kind;")" "$around" "$within" 5 0
+	check_waited "waits of kind $kind" "$(lock_ns "$work/kinds.pb" "(^|;)wait_$kind;")" "$around" "$within" 1 0
 done <"$work/kinds.out"
 [ $kinds = 19 ] || fail "$kinds kinds of waits"
 
