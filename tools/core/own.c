@@ -7,10 +7,15 @@
 
 enum answer { UNKNOWN, NO, YES };
 
+struct module {
+	const char *name; /* without directories; may be empty */
+	bool is_own, is_runtime, is_jit;
+};
+
 struct ct_own {
 	const struct ct_profile *p;
 	struct ct_regex *which;
-	unsigned char *modules;	  /* by mapping: it is own code */
+	struct module *modules;	  /* by mapping */
 	unsigned char *functions; /* by function: enum answer, whether it may be own code */
 };
 
@@ -185,13 +190,18 @@ struct ct_own *ct_own_new(const struct ct_profile *p, const char *which)
 		free(o);
 		return NULL;
 	}
-	o->modules = ct_memory_alloc(p->mapping_count + 1);
+	o->modules = ct_memory_alloc((p->mapping_count + 1) * sizeof(*o->modules));
 	o->functions = ct_memory_alloc(p->function_count + 1);
 	for (size_t i = 0; i < p->mapping_count; i++) {
 		const char *path = ct_text(p, p->mappings[i].file);
 
-		o->modules[i] = *path &&
-				(which ? ct_regex_match(o->which, path) : is_of_a_program(p, path));
+		o->modules[i] = (struct module){
+			.name = ct_base_name(path),
+			.is_own = *path && (which ? ct_regex_match(o->which, path)
+						  : is_of_a_program(p, path)),
+			.is_runtime = ct_own_is_runtime_module(path),
+			.is_jit = ct_jit_is_path(path),
+		};
 	}
 	return o;
 }
@@ -228,7 +238,7 @@ static bool may_be_own(struct ct_own *o, uint32_t function)
 static bool is_own_place(const struct ct_own *o, const struct ct_location *l, const char *name)
 {
 	if (l->mapping != CT_NONE)
-		return o->modules[l->mapping];
+		return o->modules[l->mapping].is_own;
 	/* Files of Go and of other tools may have no mappings; then all code belongs to the
 	 * program. */
 	return !o->which && (!o->p->mapping_count || ct_jit_is(o->p, l, name));
@@ -258,23 +268,23 @@ const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own)
 {
 	const struct ct_profile *p = o->p;
 	const struct ct_sample *s = &p->samples[i];
+	static const struct module none = { .name = "" };
 	const char *found = "[no module]";
 
 	*is_own = false;
 	for (uint32_t k = 0; k < s->depth; k++) {
 		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
-		const char *path =
-			l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
+		const struct module *m = l->mapping == CT_NONE ? &none : &o->modules[l->mapping];
 
-		if (ct_jit_is(p, l, "")) {
+		if (m == &none ? ct_jit_is(p, l, "") : m->is_jit) {
 			*is_own = is_own_place(o, l, "");
 			return "[JIT]";
 		}
-		if (!*path || (k && ct_own_is_runtime_module(path)))
+		if (!*m->name || (k && m->is_runtime))
 			continue;
-		found = ct_base_name(path);
-		*is_own = o->modules[l->mapping];
-		if (!ct_own_is_runtime_module(path))
+		found = m->name;
+		*is_own = m->is_own;
+		if (!m->is_runtime)
 			break;
 	}
 	return found;
