@@ -247,7 +247,7 @@ TEST(test_who_works_between_visits_is_asked_for_a_stack)
 }
 
 static sem_t woken;
-static volatile bool over;
+static uint32_t over;
 
 /* It gets the processor when the thread that wakes it gives it up. */
 static void *sleeper(void *arg)
@@ -257,7 +257,7 @@ static void *sleeper(void *arg)
 	sched_setscheduler(0, SCHED_BATCH, &none);
 	tid = (int)syscall(SYS_gettid);
 	sem_post(&begun);
-	while (!over)
+	while (!cp_load_acquire(&over))
 		sem_wait(&woken);
 	return arg;
 }
@@ -310,7 +310,7 @@ TEST(test_the_kernels_count_tells_who_was_ready_to_run)
 		ready += is_taken_for_ready(t, 0);
 	CHECK_EQ(ready, 1);
 	cp_wall_timer_thread_end(t);
-	over = true;
+	cp_store_release(&over, 1);
 	sem_post(&woken);
 	finish(thread, t);
 	end();
@@ -327,7 +327,7 @@ static void *begin_late(void *arg)
 		sched_yield();
 	birth = cp_wall_exact_birth(late);
 	birth_told = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	over = true;
+	cp_store_release(&over, 1);
 	return arg;
 }
 
@@ -336,12 +336,12 @@ TEST(test_a_thread_lives_before_it_first_runs)
 	pthread_t thread;
 
 	begin();
-	over = false;
+	cp_store_release(&over, 0);
 	stay_on_this_processor();
 	late = cp_thread_claim();
 	cp_wall_timer_thread_created(late);
 	pthread_create(&thread, NULL, begin_late, NULL);
-	while (!over)
+	while (!cp_load_acquire(&over))
 		;
 	CHECK(birth + delayed <= birth_told);
 	CHECK(birth >= cp_wall_of(late)->created);

@@ -61,7 +61,7 @@ static void *deflate_piece(void *piece)
 static void put_compressed(struct writer *w, const void *data, size_t n)
 {
 	errno = 0;
-	if (!w->error && fwrite(data, 1, n, w->to) < n)
+	if (n && !w->error && fwrite(data, 1, n, w->to) < n)
 		w->error = errno ? -errno : -EIO;
 }
 
