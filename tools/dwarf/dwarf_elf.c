@@ -15,7 +15,8 @@ static void advise(const void *bytes, size_t n, int advice)
 {
 	size_t within = (uintptr_t)bytes % (size_t)sysconf(_SC_PAGESIZE);
 
-	madvise((char *)(uintptr_t)bytes - within, n + within, advice);
+	if (n)
+		madvise((char *)(uintptr_t)bytes - within, n + within, advice);
 }
 
 /* Fetches the headers that elf_begin reads. */
