@@ -211,7 +211,7 @@ def turns(name, count):
             turn(4, "mode=%s\n" % r.choice([mode, "peak", "holders"]), True)
         elif kind < 8:
             turn(6, "", True)
-        else:
+        elif mode in settings:
             turn(7, "mode=%s\n%s=%d\n" % (mode, settings[mode], 10 ** r.randrange(8)), False)
     for mode in modes:
         turn(3, "mode=%s\ndiscard=1\n" % mode, False)

@@ -9,6 +9,7 @@ incomplete=100
 at_least cpu 0
 at_least wall 0
 at_least heap 0
+at_least io 0
 
 prepare() {
 	mkdir pure && cd pure || return

@@ -15,7 +15,7 @@ load() {
 }
 
 normalize() {
-	sed -E 's/load avg: [0-9.]+//; s/[0-9.]+ (sec|min)[ 0-9a-z.]*//g; s/^[0-9:]+ +\[/[/'
+	sed -E 's/load avg: [0-9.]+//; s/[0-9.]+ (ms|sec|min)[ 0-9a-z.]*//g; s/^[0-9:]+ +\[/[/'
 }
 
 verify() {
