@@ -73,6 +73,11 @@ void cp_mode_ops_fork_begin(void)
 	EACH(fork_begin);
 }
 
+void cp_mode_ops_fork_locks(void)
+{
+	EACH(fork_locks);
+}
+
 void cp_mode_ops_exec_begin(void)
 {
 	EACH(exec_begin);

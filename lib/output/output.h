@@ -431,6 +431,9 @@ struct cp_mode_ops {
 	void (*unloaded)(struct cp_module_diff *u);
 	/* Called in the parent before a fork. */
 	void (*fork_begin)(void);
+	/* Called in a fork child first, whether the mode is on or off: frees the locks that it
+	 * takes for any thread, which another thread may have held. */
+	void (*fork_locks)(void);
 	/* Called in a fork child. KEEP is the only thread left; NULL: the mode is off in this
 	 * process from now on. R has been begun anew, because the parent's samples don't belong to
 	 * the child. */
@@ -457,6 +460,7 @@ void cp_mode_ops_thread_left(void);
 void cp_mode_ops_thread_changed(void);
 void cp_mode_ops_unloaded(struct cp_module_diff *u);
 void cp_mode_ops_fork_begin(void);
+void cp_mode_ops_fork_locks(void);
 /* Returns true if a mode keeps the record. */
 bool cp_mode_ops_keep(struct cp_thread *t);
 void cp_mode_ops_thread_begin(struct cp_thread *t);

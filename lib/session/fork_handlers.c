@@ -89,6 +89,7 @@ static const struct {
 	{ .step = cp_cfi_modules_fork_child },
 	{ .step = cp_disposition_fork_child },
 	{ .step = cp_deferred_fork_child },
+	{ .step = cp_mode_ops_fork_locks },
 	/* 2. The collector: its lock, and its task with its socket, which the child doesn't have. */
 	{ .step = cp_collect_thread_fork_child },
 	{ .step = cp_control_socket_fork_child },

@@ -348,9 +348,14 @@ void cp_cpu_thread_end(struct cp_thread *t)
 	cp_futex_lock_release(&timers);
 }
 
-void cp_cpu_fork_child(struct cp_thread *t)
+void cp_cpu_fork_locks(void)
 {
 	cp_futex_lock_reset(&timers);
+}
+
+void cp_cpu_fork_child(struct cp_thread *t)
+{
+	cp_cpu_fork_locks();
 	if (!cp_cpu.started)
 		return;
 	if (t)

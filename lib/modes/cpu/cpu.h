@@ -62,6 +62,8 @@ void cp_cpu_note_blocking(void);
 /* Begin or end the clock of a registered thread. Call on that thread or in the sweep. */
 void cp_cpu_thread_begin(struct cp_thread *t);
 void cp_cpu_thread_end(struct cp_thread *t);
+/* Free the lock of the clocks in a fork child, where whoever held it is not. */
+void cp_cpu_fork_locks(void);
 /* Forget all clocks in a fork child, where none exist, and start anew for T if the source runs. */
 void cp_cpu_fork_child(struct cp_thread *t);
 /* Call around exec in this process. A pending signal of this thread's perf event would survive exec

@@ -182,6 +182,7 @@ const struct cp_mode_ops cp_mode_cpu = {
 	.thread_begin = cp_cpu_thread_begin,
 	.thread_end = cp_cpu_thread_end,
 	.fork_begin = cp_cpu_timer_fork_begin,
+	.fork_locks = cp_cpu_fork_locks,
 	.fork_child = fork_child,
 	.exec_begin = cp_cpu_exec_begin,
 	.exec_failed = cp_cpu_exec_failed,

@@ -36,6 +36,8 @@ void cp_event_control_stop(void);
 /* Begin or end the event of a registered thread. Call on that thread or in the sweep. */
 void cp_event_control_thread_begin(struct cp_thread *t);
 void cp_event_control_thread_end(struct cp_thread *t);
+/* Free the lock of the events in a fork child, where whoever held it is not. */
+void cp_event_control_fork_locks(void);
 /* Forget all events in a fork child, where none exist, and start anew for T, its thread. */
 void cp_event_control_fork_child(struct cp_thread *t);
 /* Call around exec in this process: a pending signal of this thread's event would kill the new

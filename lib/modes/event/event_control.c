@@ -186,9 +186,14 @@ void cp_event_control_thread_end(struct cp_thread *t)
 	cp_futex_lock_release(&events);
 }
 
-void cp_event_control_fork_child(struct cp_thread *t)
+void cp_event_control_fork_locks(void)
 {
 	cp_futex_lock_reset(&events);
+}
+
+void cp_event_control_fork_child(struct cp_thread *t)
+{
+	cp_event_control_fork_locks();
 	if (!t)
 		cp_store_seqcst(&cp_event_state.running, 0);
 	else

@@ -104,6 +104,7 @@ const struct cp_mode_ops cp_mode_event = {
 	.thread_label = &cp_event_label,
 	.thread_begin = cp_event_control_thread_begin,
 	.thread_end = cp_event_control_thread_end,
+	.fork_locks = cp_event_control_fork_locks,
 	.fork_child = fork_child,
 	.exec_begin = cp_event_control_exec_begin,
 	.exec_failed = cp_event_control_exec_failed,

@@ -211,5 +211,6 @@ const struct cp_mode_ops cp_mode_wall = {
 	.thread_begin = cp_wall_timer_thread_begin,
 	.thread_end = cp_wall_timer_thread_end,
 	.keep = keep_thread,
+	.fork_locks = cp_wall_timer_fork_child,
 	.fork_child = cp_wall_fork_child,
 };
