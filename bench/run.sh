@@ -8,7 +8,7 @@
 #     make bench-docs                   everything, and docs/overhead.json and docs/overhead.md from it; with BENCH
 #                                       only those parts' figures are replaced
 #     make bench BENCH=accuracy ACCURACY_RUNS=30
-#                                       estimates of all modes against the truth (bench/accuracy-table.sh); 19 minutes
+#                                       estimates of all modes against the truth (bench/accuracy-table.sh); about 20 minutes
 #
 # In the build directory, with the settings of the tests. Nothing else should run on the machine. Settings of a part
 # that are in the environment (ROUNDS, LOCK_ROUNDS, ...) win over those here. BENCH_PART_SECONDS (480, with ACCURACY_RUNS 2400)
