@@ -421,8 +421,8 @@ struct cp_mode_ops {
 	void (*thread_end)(struct cp_thread *t);
 	/* Called when the calling thread has ended and has no record any more. */
 	void (*thread_left)(void);
-	/* T has ended and has no rings. If the mode needs its record until THREAD_RELEASED, this
-	 * sets T's state to CP_THREAD_ENDED and returns true. */
+	/* T has ended and has no rings. Returns true if the mode needs its record until
+	 * THREAD_RELEASED. */
 	bool (*keep)(struct cp_thread *t);
 	/* Called when the calling thread was paused or got its first label. */
 	void (*thread_changed)(void);

@@ -323,7 +323,8 @@ static void fork_child(struct cp_run *r, struct cp_thread *keep)
 	named[CPROF_LOCK] = named[CPROF_LOCK_HOLDERS] = 0;
 }
 
-static bool has_waits(const struct cp_thread *t)
+/* The collector takes the waits of a thread that ends without a sample. */
+static bool has_waits(struct cp_thread *t)
 {
 	const struct cp_lock_part *part = cp_lock_part_of(t);
 	uint64_t count = part->short_waits[0].count + part->short_waits[1].count;
@@ -331,16 +332,6 @@ static bool has_waits(const struct cp_thread *t)
 	for (unsigned kind = 0; kind < CP_LOCK_KINDS; kind++)
 		count += part->kinds[kind].count;
 	return count != 0;
-}
-
-/* The collector takes the waits of a thread that ends without a sample. */
-static bool keep_thread(struct cp_thread *t)
-{
-	if (!has_waits(t))
-		return false;
-	cp_store_release(&t->state, CP_THREAD_ENDED);
-	cp_collect_request(CP_REQUEST_DRAIN);
-	return true;
 }
 
 /* Return the waits that weren't reported yet. */
@@ -565,7 +556,7 @@ const struct cp_mode_ops cp_mode_lock = {
 	.thread_released = tell_waits,
 	.thread_label = &cp_lock_label,
 	.thread_end = cp_lock_event_thread_end,
-	.keep = keep_thread,
+	.keep = has_waits,
 	.fork_child = fork_child,
 };
 
