@@ -6,7 +6,8 @@
  *   edges exec N [VAR=VALUE...]   starts /bin/true N times, with these variables: CPU us of each
  *   edges fork N                  fork, _exit, waitpid, N times: the median and each time, us
  *   edges thread N [alone]        creates and joins N empty threads: CPU us of each
- *   edges mask N [alone]          pthread_sigmask of one signal, of all, and sigaction: ns a call
+ *   edges mask N [alone]          pthread_sigmask of one signal, of all, sigaction
+ *                                 with an empty mask, with a full one: ns a call
  *   edges deep DEPTH N            malloc and free under DEPTH frames, one repeated stack: ns
  *   edges ping N [alone]          two threads and two semaphores: CPU us of a round
  *   edges wake HZ SECONDS LOOKS   wakes up, and each time reads the CPU clock of a waiting thread
@@ -163,9 +164,9 @@ static double mask_ns(int n, const sigset_t *set)
 	return (clock_us(CLOCK_THREAD_CPUTIME_ID) - began) * 1e3 / n / 2;
 }
 
-static double action_ns(int n)
+static double action_ns(int n, const sigset_t *set)
 {
-	struct sigaction action = { .sa_handler = handler };
+	struct sigaction action = { .sa_handler = handler, .sa_mask = *set };
 	double began = clock_us(CLOCK_THREAD_CPUTIME_ID);
 
 	for (int i = 0; i < n; i++) {
@@ -177,14 +178,16 @@ static double action_ns(int n)
 
 static int change_masks(int n)
 {
-	sigset_t one, all;
+	sigset_t none, one, all;
 
+	sigemptyset(&none);
 	sigemptyset(&one);
 	sigaddset(&one, SIGUSR1);
 	sigfillset(&all);
 	printf("= %.1f", mask_ns(n, &one));
 	printf(" %.1f", mask_ns(n, &all));
-	printf(" %.1f\n", action_ns(n));
+	printf(" %.1f", action_ns(n, &none));
+	printf(" %.1f\n", action_ns(n, &all));
 	return 0;
 }
 

@@ -237,7 +237,7 @@ for part in $parts; do
 		each_over record edge-life-over us
 		;;
 	mask)
-		measure 'mask mask_of_all sigaction' "$modes a_getpid_alone" mask 1000
+		measure 'mask mask_of_all sigaction sigaction_of_all' "$modes a_getpid_alone" mask 1000
 		each_value record edge-mask ns
 		each_over record edge-mask-over ns
 		;;

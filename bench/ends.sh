@@ -41,6 +41,9 @@ run_in_group() { # command...
 	awk -v from="$began_with" -v to="$(used)" -v unit="$unit" 'BEGIN { print (to - from) / unit }'
 }
 
+# The profiles stay: ext4 looks for minutes whether the places of deleted files may be used again, which is 0.5 ms for each new one.
+put_away() { mv "$work/out" "$work/out.$((++kept))" && mkdir "$work/out"; }
+
 variables_of() { # mode
 	case $1 in
 	cpu) echo "CPUPROFILE=$work/out/c.pb" ;;
@@ -107,7 +110,7 @@ for program in ${ENDS_PROGRAMS:-python3 subshells tree}; do
 			[ "$program:$variant" != tree:gperftools-both ] || [ "$turn" = 1 ] || continue
 			prefix_of "$variant"
 			run_in_group "${prefix[@]}" "${command[@]}" >>"$work/end.$program.$variant"
-			rm -f "$work/out"/*
+			put_away
 		done
 	done
 	for variant in $variants; do
@@ -135,7 +138,7 @@ began = time.monotonic()
 subprocess.run(sys.argv[at + 1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print((time.monotonic() - began) * 1000)
 END
-		rm -f "$work/out"/*
+		put_away
 	done
 done
 for variant in bare cpu-names cpu ${profiler:+gperftools}; do

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How fast the page of `cprof flame` opens and zooms: flame-page.py CPROF PROFILE
+"""How fast the page of `cprof flame` opens and zooms: flame-page.py CPROF PROFILE [#tab=Time]
 
 Milliseconds in headless Chromium, without a GPU: from the navigation until the graph is drawn; then,
 over zooms into 40 frames and back, the work of an animation frame (layout and drawing), and what one
-step of search, of the callers view and of another value takes.
+step of search, of the callers view and of another value takes. Of a profile with a time index, the same of the tab Time.
 """
 import os
 import subprocess
@@ -41,6 +41,34 @@ ZOOMS = """(async () => {
 ONCE = """(() => { const start = performance.now(); %s; cprofFlame.drawNow(); return performance.now() - start; })()"""
 
 
+# Zooms in around one moment until events are seen one by one, and back.
+TIME_ZOOMS = """new Promise(done => {
+    const line = cprofFlame.timeline, work = [];
+    const step = () => {
+        const start = performance.now();
+        line.zoom(700, work.length % 40 < 20 ? 1.3 : 1 / 1.3);
+        cprofFlame.drawNow();
+        work.push(performance.now() - start);
+        if (work.length < 80)
+            requestAnimationFrame(step);
+        else
+            done(work.sort((a, b) => a - b));
+    };
+    requestAnimationFrame(step);
+})"""
+
+
+def time_tab(browser, page_file):
+    drawn = []
+    for _ in range(5):
+        page = browser.open(f"file://{page_file}#tab=Time")
+        drawn.append(page.value("performance.getEntriesByName('cprof-time-drawn')[0].startTime"))
+    print(f"Time drawn: median {sorted(drawn)[2]:.0f} ms of {[round(d) for d in drawn]}")
+    frames = page.value(TIME_ZOOMS)
+    print(f"Time, zoom, work of a frame: median {share(frames, 0.5):.1f}, p90 {share(frames, 0.9):.1f}, worst {frames[-1]:.1f} ms")
+    print(f"Time, a window: {page.value(ONCE % 'cprofFlame.setWindow({ from: 1e9, to: 300e9 })'):.0f} ms")
+
+
 def share(values, part):
     return values[min(len(values) - 1, int(len(values) * part))]
 
@@ -51,6 +79,9 @@ def main():
         page_file = os.path.join(work, "bench.html")
         subprocess.run([cprof, "flame", profile, "-o", page_file], check=True, stdout=subprocess.DEVNULL)
         print(f"page: {os.path.getsize(page_file) / 1e6:.1f} MB")
+        if "#tab=Time" in sys.argv:
+            time_tab(browser, page_file)
+            return
         opened = []
         for _ in range(5):
             page = browser.open("file://" + page_file, still=False)

@@ -7,9 +7,11 @@
  *     growth-host blocks N     allocates N blocks of 16 to 240 bytes and replaces some, at random
  * places. Prints ns a free and malloc; resident KiB; KiB of the blocks
  *     growth-host stacks N     a malloc and its free on each of N different stacks. Prints ns a
- * pair; resident KiB; ms from the begin of main to its end growth-host crowd N      makes 900
- * threads a second that end at once, for N seconds. Prints resident KiB after half of them; at the
- * end
+ * pair; resident KiB; ms from the begin of main to its end
+ *     growth-host crowd N      makes 900 threads a second that end at once, for N seconds. Prints
+ * resident KiB after half of them; at the end
+ *     growth-host alive N      makes N threads that wait, and ends while they do. Prints ms from
+ * the begin of main to its end
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -52,23 +54,30 @@ static void *wait_for_end(void *arg)
 	return arg;
 }
 
-static int threads(unsigned n)
+/* Makes N threads that wait, until they do. Returns the seconds that it took to make them. */
+static double make_waiting(pthread_t *all, unsigned n)
 {
-	pthread_t *all = calloc(n, sizeof(*all));
-	double began, made, used, joined;
-	unsigned long kib;
+	double began = now(CLOCK_MONOTONIC), made;
 	pthread_attr_t attr;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 64 << 10);
 	sem_init(&ended, 0, 0);
-	began = now(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < n; i++)
 		if (pthread_create(&all[i], &attr, wait_for_end, NULL))
-			return 1;
+			exit(1);
 	made = now(CLOCK_MONOTONIC) - began;
 	/* Their start is not part of their cost while they wait. */
 	sleep(1 + n / 5000);
+	return made;
+}
+
+static int threads(unsigned n)
+{
+	pthread_t *all = calloc(n, sizeof(*all));
+	double began, made = make_waiting(all, n), used, joined;
+	unsigned long kib;
+
 	used = now(CLOCK_PROCESS_CPUTIME_ID);
 	sleep(WAIT_SECONDS);
 	used = now(CLOCK_PROCESS_CPUTIME_ID) - used;
@@ -81,6 +90,15 @@ static int threads(unsigned n)
 	joined = now(CLOCK_PROCESS_CPUTIME_ID) - began;
 	printf("%.3f %.1f %lu %.3f\n", made * 1e6 / n, used * 1e6 / WAIT_SECONDS, kib,
 	       joined * 1e6 / n);
+	return 0;
+}
+
+static int alive(unsigned n)
+{
+	double began = now(CLOCK_MONOTONIC);
+
+	make_waiting(calloc(n, sizeof(pthread_t)), n);
+	printf("%.1f\n", (now(CLOCK_MONOTONIC) - began) * 1e3);
 	return 0;
 }
 
@@ -222,6 +240,8 @@ int main(int argc, char **argv)
 		return stacks(n);
 	if (n && !strcmp(argv[1], "crowd"))
 		return crowd(n);
-	fprintf(stderr, "usage: growth-host threads|blocks|stacks|crowd N\n");
+	if (n && !strcmp(argv[1], "alive"))
+		return alive(n);
+	fprintf(stderr, "usage: growth-host threads|blocks|stacks|crowd|alive N\n");
 	return 2;
 }

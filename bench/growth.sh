@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # How the costs grow: with threads (1 to 10,000), depth of the stack (10 to 4,000), live blocks (10^4 to 10^7), different
-# stacks (10^5, 10^6), threads that come and go. ROUNDS: of each, in which all take turns (3). GROWTH: some of "threads depth
-# blocks stacks crowd" only. GROWTH_BLOCKS, GROWTH_THREADS, GROWTH_STACKS, GROWTH_SECONDS: other sizes.
+# stacks (10^5, 10^6), threads that come and go, threads alive at the end. ROUNDS: of each, in which all take turns (3). GROWTH:
+# some of "threads depth blocks stacks crowd alive" only. GROWTH_BLOCKS, GROWTH_THREADS, GROWTH_STACKS, GROWTH_SECONDS: other sizes.
 . "$srcdir/tests/lib/e2e.sh"
 . "$srcdir/bench/lib.sh"
 rounds=${ROUNDS:-3}
@@ -143,7 +143,16 @@ measure_crowd() {
 	done
 }
 
-for part in ${GROWTH:-threads depth blocks stacks crowd}; do
+measure_alive() {
+	echo "The end of a process with 10,000 threads"
+	take_turns alive 10000 bare cpu all six
+	for c in bare cpu all six; do
+		# Before and after main.
+		paste "$work/alive.$c" "$work/alive.$c.ms" | awk 'NF == 2 { print $2 - $1 }' | say_record alive-end ms by="$c"
+	done
+}
+
+for part in ${GROWTH:-threads depth blocks stacks crowd alive}; do
 	measure_$part
 done
 finish

@@ -114,6 +114,7 @@ start bare
 start 'bare again'
 echo 'int nothing;' | $CC -shared -fPIC -x c -o "$work/empty.so" - && start 'an empty library' LD_PRELOAD="$work/empty.so"
 start 'libcprof, no mode on' LD_PRELOAD="$CP_LIBRARY"
+start 'cprof run' ./cprof run -o "$work/r.pb" --
 start 'libcprof, cpu' LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/o.pb"
 [ -z "$gperftools" ] || start 'gperftools, cpu' LD_PRELOAD="$gperftools" CPUPROFILE="$work/g.prof"
 

@@ -63,7 +63,7 @@ part dump dump.sh
 part ends ENDS_ROUNDS=3 ends.sh
 part edges EDGES_ROUNDS=200 edges.sh
 part memory EDGES=memory edges.sh
-part blocks ROUNDS=2 GROWTH='blocks stacks crowd' growth.sh
+part blocks ROUNDS=2 GROWTH='blocks stacks crowd alive' growth.sh
 part short ACCURACY_PARTS=hard ACCURACY_PROGRAMS=threads,1 ACCURACY_ENGINE_SECONDS=2 ACCURACY_ENGINE_RUNS=1 accuracy.sh
 part programs ROUNDS=4 programs.sh
 part large PROGRAMS=clang-large BESIDE_ROUNDS=7 programs.sh

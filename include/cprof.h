@@ -59,6 +59,8 @@ struct cprof_options {
 	const char *event_path;		  /* file of the event profile, as the paths above */
 	const char *event;		  /* "page-faults" (default), or another name of perf's */
 	unsigned event_period;		  /* events between samples; default: the event's own */
+	const char *times; /* memory of each mode's time index, "64K" to "1G"; default "8M"; a
+			      duration, as "60s": only the last so many seconds; "off" */
 };
 
 /* Kinds of profile, for cprof_stop_mode, cprof_dump_mode and cprof_get_mode_stats. The numbers are
@@ -85,7 +87,7 @@ enum cprof_mode {
 #define CPROF_OPTIONS_INIT                                                                         \
 	{                                                                                          \
 		sizeof(struct cprof_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-			0, 0, 0                                                                    \
+			0, 0, 0, 0                                                                 \
 	}
 
 /* Start profiling every thread of the process, including threads made later, in each mode whose
@@ -119,6 +121,16 @@ int cprof_dump(const char *path);
 
 /* The same to an open descriptor, at its current position. The descriptor stays open. */
 int cprof_dump_fd(int fd);
+
+/* Write only the last SECONDS of every mode, as cprof_dump(NULL) does, for "what happened just
+ * now?": rows, sums and the time index are those of that time; memory in use is that of its end.
+ * With a flight recorder (CPROF_TIMES=60s), it is never more than the recorder keeps. A mode
+ * without a time index is written from its start on; of companions, the holders of locks and the
+ * wakers are written. Call from any thread, also from several at once: each call writes files of
+ * its own. Takes as long as cprof_dump. Like all dumps not async-signal-safe: a handler may set a
+ * flag, or use the signal of CPROF_SIGNAL. Returns as cprof_dump; -EINVAL: SECONDS is not above 0.
+ */
+int cprof_dump_last(double seconds);
 
 /* Write one mode (enum cprof_mode) to PATH, or to a descriptor. -ESRCH: the mode isn't on. -EINVAL:
  * there is no such mode, or PATH is NULL. */

@@ -1,17 +1,23 @@
 #!/bin/bash
 # make release: builds ARCHIVE (of make dist) on an old system, and packs libcprof-VERSION-linux-MACHINE.tar.xz in the
 # current directory. The old system has glibc 2.31. The binaries built there need no symbol newer than glibc 2.28,
-# which is checked. The tool has the libraries that it needs linked in. Needs root, and debootstrap once.
+# which is checked. The tool has the libraries that it needs linked in. lib/musl has the library for musl.
+# Needs root, and debootstrap once.
+# For another machine (make release ARCH=aarch64) it is built by a cross compiler with the old system's libraries, and
+# needs Debian's gcc-aarch64-linux-gnu, g++-aarch64-linux-gnu and protobuf-c-compiler, and mmdebstrap once.
 #
 #   RELEASE_ROOT    directory of the old system; made if it isn't there, and kept (./release-root)
 #   RELEASE_MIRROR  where Debian's packages come from (debootstrap's own choice)
 set -euo pipefail
 archive=$(realpath "$1")
 version=$2
-root=${RELEASE_ROOT:-$PWD/release-root}
-name=libcprof-$version-linux-$(uname -m)
+machine=$3
+cross=
+[ "$machine" = "$(uname -m)" ] || cross=$machine-linux-gnu
+root=${RELEASE_ROOT:-$PWD/release-root${cross:+-$machine}}
+name=libcprof-$version-linux-$machine
 newest=2.28
-packages=gcc,g++,libc6-dev,make,pkg-config,libunwind-dev,zlib1g-dev,libiberty-dev,protobuf-c-compiler,libprotobuf-c-dev,libdw-dev,libelf-dev,libpcre2-dev
+packages=gcc,g++,libc6-dev,make,pkg-config,libunwind-dev,zlib1g-dev,libiberty-dev,protobuf-c-compiler,libprotobuf-c-dev,libdw-dev,libelf-dev,libpcre2-dev,musl-tools
 carried="libprotobuf-c-dev libelf-dev libpcre2-dev zlib1g-dev libiberty-dev"
 
 die() {
@@ -24,12 +30,22 @@ say() {
 }
 
 [ "$(id -u)" = 0 ] || die "needs root, for chroot"
-if [ ! -e "$root/usr/include/protobuf-c/protobuf-c.h" ]; then
+if [ "$cross" ] && [ ! -e "$root/usr/include/protobuf-c/protobuf-c.h" ]; then
+	command -v mmdebstrap >/dev/null || die "mmdebstrap is not installed"
+	command -v "$cross-g++" >/dev/null || die "$cross-g++ is not installed"
+	say "packages of bullseye for $machine in $root"
+	mmdebstrap --quiet --variant=extract --architectures="${machine/aarch64/arm64}" --include=base-files,libc6,libc6-dev \
+		--include="${carried// /,},libunwind-dev,libdw-dev" --setup-hook='sed -i "/updates\|security/d" "$1/etc/apt/sources.list"' bullseye "$root" ${RELEASE_MIRROR:+"$RELEASE_MIRROR"} >"$root.log" 2>&1 ||
+		die "mmdebstrap failed: $root.log"
+	# Such links lead into this system.
+	find "$root/usr/lib/$cross" -type l -lname '/*' | while read -r link; do ln -sfn "$root$(readlink "$link")" "$link"; done
+elif [ ! -e "$root/usr/include/protobuf-c/protobuf-c.h" ]; then
 	command -v debootstrap >/dev/null || die "debootstrap is not installed"
 	say "debootstrap of bullseye in $root"
 	debootstrap --variant=minbase --include="$packages" bullseye "$root" ${RELEASE_MIRROR:+"$RELEASE_MIRROR"} >"$root.log" 2>&1 ||
 		die "debootstrap failed: $root.log"
 fi
+[ "$machine" != x86_64 ] || [ "$cross" ] || [ -e "$root/usr/bin/musl-gcc" ] || die "$root was made for an older release, without musl-tools: remove it"
 
 say "build in $root"
 rm -rf "$root/release"
@@ -38,17 +54,33 @@ tar -xf "$archive" -C "$root/release" --strip-components=1
 # With the name of an archive the linker takes it, not the shared library.
 cat >"$root/release/build.sh" <<'END'
 set -e
-cd /release
-./configure --enable-lto --prefix=/cprof --libdir=/cprof/lib \
+top=$1 jobs=$2
+shift 2
+mkdir "$top/build"
+cd "$top/build"
+../configure "$@" --enable-lto --prefix=/cprof --libdir=/cprof/lib \
 	PROTOBUF_C_CFLAGS=" " PROTOBUF_C_LIBS=-l:libprotobuf-c.a \
 	LIBELF_CFLAGS=" " LIBELF_LIBS=-l:libelf.a \
 	PCRE2_CFLAGS=" " PCRE2_LIBS=-l:libpcre2-8.a \
 	ZLIB_CFLAGS=" " ZLIB_LIBS=-l:libz.a
-make -j"$1"
-make install-strip DESTDIR=/release/out
+make -j"$jobs"
+make install-strip DESTDIR="$top/out"
+# Not for another machine, and not for aarch64.
+[ "$(uname -m)$*" = x86_64 ] || exit 0
+bash ../packaging/musl.sh .. musl --enable-lto --prefix=/cprof --libdir=/cprof/lib/musl
+make -j"$jobs" -C musl libcprof.la
+mkdir -p "$top/out/cprof/lib/musl"
+strip --strip-unneeded -o "$top/out/cprof/lib/musl/libcprof.so" musl/.libs/libcprof.so
 END
-chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C sh /release/build.sh "${JOBS:-2}" \
-	>"$name.log" 2>&1 || {
+if [ "$cross" ]; then
+	# Debian's cross compilers have a newer libc of their own.
+	old="--sysroot=$root -B$root/usr/lib/$cross -L$root/usr/lib/$cross -L$root/lib/$cross -isystem $root/usr/include/$cross -isystem $root/usr/include"
+	build=(sh "$root/release/build.sh" "$root/release" "${JOBS:-2}" --host="$cross" --build="$(uname -m)-linux-gnu"
+		CC="$cross-gcc $old" CXX="$cross-g++ --sysroot=$root")
+else
+	build=(chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C sh /release/build.sh /release "${JOBS:-2}")
+fi
+"${build[@]}" >"$name.log" 2>&1 || {
 	tail -n 30 "$name.log" >&2
 	die "the build failed: $name.log"
 }
@@ -67,7 +99,13 @@ for file in "$out/lib/libcprof.so.0" "$out/bin/cprof"; do
 	[ -z "$others" ] || die "${file##*/} needs $others"
 	echo "    ${file##*/}: $(stat -L -c %s "$file") bytes, needs GLIBC_$highest," $needed
 done
-[ "$(stat -L -c %s "$out/lib/libcprof.so.0")" -le 655360 ] || die "libcprof.so is larger than 640 KiB"
+musl=$out/lib/musl/libcprof.so
+if [ -e "$musl" ]; then
+	others=$(readelf -d -W "$musl" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vx libc.so) || true
+	[ -z "$others" ] || die "musl/libcprof.so needs $others"
+	echo "    musl/libcprof.so: $(stat -c %s "$musl") bytes"
+fi
+[ "$(stat -L -c %s "$out/lib/libcprof.so.0")" -le 688128 ] || die "libcprof.so is larger than 672 KiB"
 
 say "pack $name.tar.xz"
 rm -rf "$name"

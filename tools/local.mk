@@ -6,6 +6,7 @@ include tools/flame/local.mk
 include tools/convert/local.mk
 include tools/diff/local.mk
 include tools/control/local.mk
+include tools/attach/local.mk
 include tools/live/local.mk
 include tools/otlp/local.mk
 include tools/push/local.mk
@@ -29,7 +30,8 @@ TOOL_TEST_CPPFLAGS = $(TOOL_CPPFLAGS) -iquote $(top_srcdir)/tests/lib
 FLAME_PAGE = \
 	tools/flame/page/embed.sh tools/flame/page/page.html tools/flame/page/page.css \
 	tools/flame/page/data.js tools/flame/page/draw.js tools/flame/page/input.js tools/flame/page/look.js \
-	tools/flame/page/notes.js tools/flame/page/page.js tools/flame/page/panels.js tools/flame/page/state.js tools/flame/page/tree.js
+	tools/flame/page/notes.js tools/flame/page/page.js tools/flame/page/panels.js tools/flame/page/state.js tools/flame/page/tree.js \
+	tools/flame/page/timeline.js tools/flame/page/times.js
 SERVE_PAGE = tools/serve/page/embed.sh tools/serve/page/home.css tools/serve/page/home.js
 TOOL_GENERATED = tools/core/profile.pb-c.c tools/core/profile.pb-c.h tools/otlp/otlp.pb-c.c tools/otlp/otlp.pb-c.h \
 	tools/flame/flame_embedded.c tools/serve/serve_embedded.c

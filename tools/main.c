@@ -4,6 +4,7 @@
  * This file knows only the names of the verbs; see core/core.h.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 /* clang-format off */
 static const struct ct_verb *const verbs[] = {
 	&ct_verb_run,
+	&ct_verb_attach,
+	&ct_verb_detach,
 	&ct_verb_dump,
 	&ct_verb_ps,
 	&ct_verb_record,
@@ -34,6 +37,7 @@ static const struct ct_verb *const verbs[] = {
 	&ct_verb_locks,
 	&ct_verb_waits,
 	&ct_verb_spans,
+	&ct_verb_timeline,
 	&ct_verb_tree,
 	&ct_verb_peek,
 	&ct_verb_list,
@@ -59,16 +63,40 @@ static const struct ct_verb *find_verb(const char *name)
 	return NULL;
 }
 
+/* Returns the argument by which man finds the page, to be freed. In a clone, that is its path: the
+ * page is in man/ beside the folder of the build. */
+static char *manual(void)
+{
+	char folder[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+
+	folder[n > 0 ? n : 0] = '\0';
+	while ((slash = strrchr(folder, '/'))) {
+		char *page;
+
+		*slash = '\0';
+		page = ct_memory_printf("-l %s/man/cprof.1", folder);
+		if (!access(page + 3, R_OK))
+			return page;
+		free(page);
+	}
+	return ct_memory_strdup("cprof");
+}
+
 static void usage(FILE *to)
 {
+	char *page = manual();
+
 	fputs("usage: cprof VERB [OPTION]... [OPERAND]...\n\n", to);
 	for (size_t i = 0; i < VERBS; i++)
 		fprintf(to, "  %-13s %s\n", verbs[i]->name, verbs[i]->summary);
-	fputs("\n\"cprof FILE\" is \"cprof top FILE\". A profile is a file, \"-\" (standard input) "
-	      "or "
-	      "http(s)://HOST:PORT/debug/pprof/...\n"
-	      "\"cprof VERB --help\" lists a verb's options; \"man cprof\" has everything.\n",
-	      to);
+	fprintf(to,
+		"\n\"cprof FILE\" is \"cprof top FILE\". A profile is a file, \"-\" (standard "
+		"input) or\nhttp(s)://HOST:PORT/debug/pprof/..., in pprof's format; jemalloc's and "
+		"gperftools' files are\nread, too.\n"
+		"\"cprof VERB --help\" lists a verb's options; \"man %s\" has everything.\n",
+		page);
+	free(page);
 }
 
 /* Returns the verb that does what WORD does in other profilers. */
@@ -79,7 +107,7 @@ static const char *others_word(const char *name)
 		{ "show", "top" },	  { "text", "top" },	      { "annotate", "list" },
 		{ "source", "list" },	  { "weblist", "list" },      { "script", "folded" },
 		{ "collapse", "folded" }, { "flamegraph", "flame" },  { "web", "flame" },
-		{ "http", "flame" },	  { "compare", "diff" },      { "attach", "dump" },
+		{ "http", "flame" },	  { "compare", "diff" },      { "inject", "attach" },
 		{ "watch", "live" },	  { "monitor", "live" },      { "htop", "live" },
 		{ "leak", "leaks" },	  { "callgrind", "convert" }, { "speedscope", "convert" },
 	};
@@ -159,6 +187,7 @@ int main(int argc, char **argv)
 
 	ct_out_guard();
 	ct_shrunk_catch();
+	ct_legacy_names = ct_symbolize_here;
 	if (argc < 2) {
 		usage(stderr);
 		return CT_FAILED;

@@ -110,6 +110,7 @@ class Profiles(unittest.TestCase):
             with cprof.labels(route="/busy"):
                 burn_until_sampled()
             cprof.dump(os.path.join(directory, "dump.pb"))
+            cprof.dump_last(10)
             self.assertGreater(cprof.stats()["samples"], 10)
             self.assertEqual(cprof.stats()["period"], 1000000)
             cprof.stop()

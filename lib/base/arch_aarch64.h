@@ -35,6 +35,13 @@ static inline uintptr_t cp_arch_user_space(const void *somewhere)
 	return (uintptr_t)1 << (64 - __builtin_clzl((uintptr_t)somewhere));
 }
 
+/* Returns ADDRESS without a memory tag or whatever else the program keeps in the top byte, which
+ * the processor ignores. Tables of mappings and pages have addresses without it. */
+static inline __attribute__((always_inline)) uint64_t cp_arch_untag(uint64_t address)
+{
+	return address & (UINT64_MAX >> 8);
+}
+
 /* The largest page that a kernel may have been built for. */
 #define CP_ARCH_PAGE_MAX ((uintptr_t)65536)
 
@@ -176,6 +183,28 @@ static inline void cp_thread_pointer_fill(char *tp, const char *from, const void
 {
 	((const void **)tp)[0] = dtv;
 }
+
+/* Defines the function NAME of the program's view. It calls BEFORE, and ends with a jump to the
+ * function that BEFORE returned: NAME may return twice, so it can't have a frame. */
+#define CP_JUMP_FUNCTION(name, before)                                                             \
+	__asm__(".text\n\t"                                                                        \
+		".globl " #name "\n\t"                                                             \
+		".type " #name ", %function\n" #name ":\n\t"                                       \
+		".cfi_startproc\n\t"                                                               \
+		"hint #34\n\t" /* bti c */                                                         \
+		"stp x29, x30, [sp, #-16]!\n\t"                                                    \
+		".cfi_def_cfa_offset 16\n\t"                                                       \
+		".cfi_offset x29, -16\n\t"                                                         \
+		".cfi_offset x30, -8\n\t"                                                          \
+		"bl " #before "\n\t"                                                               \
+		"mov x16, x0\n\t"                                                                  \
+		"ldp x29, x30, [sp], #16\n\t"                                                      \
+		".cfi_restore x29\n\t"                                                             \
+		".cfi_restore x30\n\t"                                                             \
+		".cfi_def_cfa_offset 0\n\t"                                                        \
+		"br x16\n\t"                                                                       \
+		".cfi_endproc\n\t"                                                                 \
+		".size " #name ", . - " #name)
 
 /* clone(2) with FLAGS. The child runs fn(arg) on the stack that ends at TOP, and exits with status
  * 0 when fn returns. Returns the child's id, or a negative errno. TID is used for

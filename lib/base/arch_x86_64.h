@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "base/libc.h"
+
 #ifdef __clang_analyzer__
 /* The analyzer doesn't know that the kernel writes through pointer arguments. */
 long cp_syscall6(long n, ...);
@@ -33,6 +35,12 @@ static inline long cp_syscall6(long n, long a, long b, long c, long d, long e, l
 static inline uintptr_t cp_arch_user_space(const void *somewhere)
 {
 	return (uintptr_t)1 << 47;
+}
+
+/* Returns ADDRESS without what the processor ignores of it: nothing here. */
+static inline __attribute__((always_inline)) uint64_t cp_arch_untag(uint64_t address)
+{
+	return address;
 }
 
 /* The largest page that a kernel may have been built for. */
@@ -92,15 +100,22 @@ struct cp_regs {
 	uint64_t r[CP_REGS];
 };
 
+static const uint8_t cp_regs_in_context[CP_REGS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
+						     REG_RDI, REG_RBP, REG_RSP, REG_R8,	 REG_R9,
+						     REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
+						     REG_R15, REG_RIP };
+
 /* Copies the interrupted registers out of UC, the third argument of a signal handler. */
 static inline void cp_regs_of_context(struct cp_regs *regs, const ucontext_t *uc)
 {
-	static const uint8_t greg[CP_REGS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-					       REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-					       REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
-
 	for (unsigned i = 0; i < CP_REGS; i++)
-		regs->r[i] = (uint64_t)uc->uc_mcontext.gregs[greg[i]];
+		regs->r[i] = (uint64_t)uc->uc_mcontext.gregs[cp_regs_in_context[i]];
+}
+
+static inline void cp_regs_to_context(ucontext_t *uc, const struct cp_regs *regs)
+{
+	for (unsigned i = 0; i < CP_REGS; i++)
+		uc->uc_mcontext.gregs[cp_regs_in_context[i]] = (greg_t)regs->r[i];
 }
 
 /* Stores the callee-saved registers, sp and pc of the function that this function is inlined into.
@@ -143,8 +158,8 @@ static inline int cp_tls_is_libc(void)
 	uint64_t base = 0;
 
 	cp_syscall6(158 /* arch_prctl */, 0x1003 /* ARCH_GET_FS */, (long)&base, 0, 0, 0, 0);
-	/* libc's TLS descriptor begins with two pointers to itself, at offsets 0 and 16. */
-	return base && ((uint64_t *)base)[0] == base && ((uint64_t *)base)[2] == base;
+	/* libc's TLS descriptor begins with a pointer to itself; glibc's has another one. */
+	return base && ((uint64_t *)base)[0] == base && ((uint64_t *)base)[CP_LIBC_SELF] == base;
 }
 
 /* Runs fn(arg) with the stack pointer at TOP, aligned down to 16 bytes, then returns on the
@@ -190,10 +205,27 @@ static inline void cp_thread_pointer_fill(char *tp, const char *from, const void
 	((void **)tp)[0] = tp;
 	((const void **)tp)[1] = dtv;
 	((void **)tp)[2] = tp;
-	((uint32_t *)tp)[6] = 1;
-	for (unsigned i = 5; i < 10; i++)
+	CP_LIBC_MARK_THREADS(tp);
+	for (unsigned i = CP_LIBC_COPIED_FIRST; i <= CP_LIBC_COPIED_LAST; i++)
 		((uint64_t *)tp)[i] = ((const uint64_t *)from)[i];
 }
+
+/* Defines the function NAME of the program's view. It calls BEFORE, and ends with a jump to the
+ * function that BEFORE returned: NAME may return twice, so it can't have a frame. */
+#define CP_JUMP_FUNCTION(name, before)                                                             \
+	__asm__(".text\n\t"                                                                        \
+		".globl " #name "\n\t"                                                             \
+		".type " #name ", @function\n" #name ":\n\t"                                       \
+		".cfi_startproc\n\t"                                                               \
+		"endbr64\n\t"                                                                      \
+		"subq $8, %rsp\n\t"                                                                \
+		".cfi_adjust_cfa_offset 8\n\t"                                                     \
+		"call " #before "\n\t"                                                             \
+		"addq $8, %rsp\n\t"                                                                \
+		".cfi_adjust_cfa_offset -8\n\t"                                                    \
+		"jmp *%rax\n\t"                                                                    \
+		".cfi_endproc\n\t"                                                                 \
+		".size " #name ", . - " #name)
 
 /* clone(2) with FLAGS. The child runs fn(arg) on the stack that ends at TOP, and exits with status
  * 0 when fn returns. Returns the child's id, or a negative errno. TID is used for

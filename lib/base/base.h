@@ -183,6 +183,8 @@ enum cp_notes_note {
 	CP_NOTE_COLLECTOR,
 	CP_NOTE_END,
 	CP_NOTE_PROC,
+	CP_NOTE_ATTACHED,
+	CP_NOTE_IMPORTS,
 	CP_NOTES
 };
 
@@ -210,15 +212,21 @@ void *cp_pages_map(size_t size);
  * doesn't write into the mapping below. */
 void *cp_pages_stack(size_t size);
 
+/* Returns the size of the kernel's pages: 4 KiB, and 16 or 64 KiB with some kernels for aarch64.
+ * Only what shares pages with the kernel or the program needs it; the profiler's own memory is
+ * laid out in steps of CP_PAGES_SIZE, in mappings that begin at multiples of CP_ARCH_PAGE_MAX. */
+size_t cp_pages_kernel(void);
+
 /* The same, with a reserve (reserve.c) in the same mapping, below the stack. */
 char *cp_pages_stack_and_reserve(size_t size);
 /* Make the reserve larger if ROWS rows need it. Call with the collector's lock. */
 void cp_pages_reserve_grow(size_t rows);
 void cp_pages_reserve_fork_child(void);
 
+/* The smallest page. */
 #define CP_PAGES_SIZE ((size_t)4096)
 
-/* Returns SIZE rounded up to whole pages. */
+/* Returns SIZE rounded up to a multiple of the smallest page. */
 static inline size_t cp_pages_round(size_t size)
 {
 	return (size + CP_PAGES_SIZE - 1) & ~(CP_PAGES_SIZE - 1);
@@ -320,6 +328,10 @@ int cp_thread_file_open(const char *file);
  * bytes, at least 1, or a negative errno: -ENOENT or -ESRCH if the thread has ended, -ENODATA if
  * the file is empty. TEXT is unchanged on failure. */
 long cp_thread_file_read(int tid, const char *file, char *text, size_t size);
+
+/* Reads the thread's stat into TEXT. Returns the text from the state on, or NULL: the thread has
+ * ended, or *ERR is a negative errno. */
+const char *cp_thread_file_stat(int tid, char *text, size_t size, int *err);
 
 /* Reads the thread's name, without the newline, and fills all of NAME, of SIZE bytes, with NULs.
  * NAME is unchanged if the thread has ended. */

@@ -45,6 +45,7 @@
  * |         | no file is written       |            | -EBUSY; -EOPNOTSUPP; or the error of the write   |
  * | DUMP    | "mode=cpu", also of a    | of a memfd | none. -ESRCH: the mode isn't on; -EINVAL: the    |
  * |         | companion: "mode=peak";  |            | descriptor is none of a file in memory           |
+ * |         | "last_ns=N": the end     |            |                                                  |
  * | WINDOW  | "mode=cpu", also of a    | of a memfd | "end=T", to be SINCE of the next request. The    |
  * |         | companion; "consumer=N": | for the    | descriptor gets what happened since the last     |
  * |         | a number that the client | profile,   | window, not compressed. -ESRCH: the mode isn't   |
@@ -64,6 +65,10 @@
  * |         |                          |            | "why=" says what is accepted; -EINVAL: none is a |
  * |         |                          |            | setting of the mode that can be changed; -EBUSY; |
  * |         |                          |            | -EOPNOTSUPP: this change needs a new start       |
+ * | DETACH  | none                     | none       | none: the modes are off, with their files, and   |
+ * |         |                          |            | the program's calls no longer caught. -ESRCH:    |
+ * |         |                          |            | the process isn't attached; -EOPNOTSUPP: a mode  |
+ * |         |                          |            | can't be ended from outside; -EBUSY              |
  * | THREADS | none                     | of a memfd | none. The descriptor gets a profile with one     |
  * |         |                          |            | sample for each thread: session/session.h    |
  */
@@ -76,6 +81,7 @@ enum cp_control_request {
 	CP_CONTROL_WINDOW,
 	CP_CONTROL_THREADS,
 	CP_CONTROL_SET,
+	CP_CONTROL_DETACH,
 	CP_CONTROL_REQUESTS /* number of requests */
 };
 

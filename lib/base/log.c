@@ -103,6 +103,7 @@ const char *cp_log_errno_text(int err)
 {
 	switch (err < 0 ? -err : err) {
 	case EPERM: return "EPERM: operation not permitted";
+	case E2BIG: return "E2BIG: too many threads";
 	case ENOENT: return "ENOENT: no such file or directory";
 	case EIO: return "EIO: input/output error";
 	case EAGAIN: return "EAGAIN: a resource limit is reached";

@@ -43,6 +43,7 @@ const char *cp_notes_get(enum cp_notes_note which)
 void cp_notes_fork_child(void)
 {
 	for (unsigned i = 0; i < CP_NOTES; i++)
-		if (i != CP_NOTE_DUMP_SIGNAL && i != CP_NOTE_HANDLER)
+		if (i != CP_NOTE_DUMP_SIGNAL && i != CP_NOTE_HANDLER && i < CP_NOTE_ATTACHED &&
+		    cp_load_relaxed(&notes[i].state) != EMPTY)
 			cp_store_relaxed(&notes[i].state, EMPTY);
 }

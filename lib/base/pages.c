@@ -2,6 +2,9 @@
 /* Pages from mmap; see base.h. */
 #include "base/base.h"
 
+#include <sys/auxv.h>
+
+#include "base/atomic.h"
 #include "base/sys.h"
 
 /* Mappings of at least this size get huge pages. The last huge page may be used only in part. */
@@ -16,10 +19,20 @@ void *cp_pages_map(size_t size)
 	return p;
 }
 
+size_t cp_pages_kernel(void)
+{
+	static size_t size; /* every caller finds the same */
+
+	if (!cp_load_relaxed(&size))
+		cp_store_relaxed(&size, getauxval(AT_PAGESZ));
+	return cp_load_relaxed(&size);
+}
+
 void *cp_pages_stack(size_t size)
 {
 	void *p = cp_sys_map(size);
 
+	/* The kernel rounds up. */
 	if (p)
 		cp_sys3(SYS_mprotect, p, CP_PAGES_SIZE, PROT_NONE);
 	return p;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Variables that the constructor reads or writes in every process, also without a mode.
+/* Variables that the constructor reads or writes in every process, also without a mode, or that
+ * each fork's child writes.
  *
- * Each page of zeros that a process touches costs it a page fault. In .bss these few bytes would
- * lie between large tables, each on a page of its own. In .data they share one or two pages, which
- * the loader has written anyway.
+ * Each page of zeros that a process touches costs it a page fault, and each page that a fork's
+ * child writes a copy. In .bss these few bytes would lie between large tables, each on a page of
+ * its own. In .data they share one or two pages, which the loader has written anyway.
  */
 #ifndef CP_START_DATA_H
 #define CP_START_DATA_H

@@ -51,6 +51,21 @@ long cp_thread_file_read(int tid, const char *file, char *text, size_t size)
 	return got ? got : -ENODATA;
 }
 
+const char *cp_thread_file_stat(int tid, char *text, size_t size, int *err)
+{
+	long got = cp_thread_file_read(tid, "stat", text, size);
+	const char *p;
+
+	*err = got > 0 || got == -ENOENT || got == -ESRCH ? 0 : (int)got;
+	if (got <= 0)
+		return NULL;
+	/* The name, in parentheses, may contain anything; the state follows the last parenthesis.
+	 */
+	for (p = text + got; p > text && p[-1] != ')'; p--)
+		;
+	return p > text && *p == ' ' ? p + 1 : NULL;
+}
+
 void cp_thread_file_name(int tid, char *name, size_t size)
 {
 	char text[32];

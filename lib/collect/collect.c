@@ -4,10 +4,12 @@
 
 #include <errno.h>
 
+#include "base/start_data.h"
+
 /* The demanglers recurse. Only touched pages are resident. */
 #define WORK_STACK ((size_t)1 << 20)
 
-struct cp_collector cp_collector;
+struct cp_collector cp_collector CP_START_DATA;
 static char *work_stack;
 static uint32_t ended; /* threads since the last drain began */
 

@@ -151,6 +151,9 @@ bool cp_collect_thread_give_way(void);
  * context. */
 void cp_collect_thread_park(void);
 void cp_collect_thread_unpark(bool again);
+/* End the collector, as its own last act, once the request that it serves is answered. Call in the
+ * loop. */
+void cp_collect_thread_leave(void);
 bool cp_collect_alive(void);
 
 /* Request work. Wakes the collector. Where no collector runs (a fork child), the calling thread
@@ -205,6 +208,8 @@ struct cp_collector {
 	const struct cp_collect_work *work;
 	uint32_t state;
 	uint32_t raw_task; /* in RUNNING: the task has no libc thread (worker.c) */
+	uint32_t leaving;  /* it ends by itself */
+	uint32_t unjoined; /* it has, and its thread is still to be joined */
 	uint32_t joining;  /* a thread of the profiler that the sweep doesn't know yet */
 	uint32_t requests; /* CP_REQUEST_*, not yet served */
 	uint32_t wakeups;  /* futex: changed with every request */
@@ -266,10 +271,18 @@ void cp_drain_forget(const struct cp_run *r, struct cp_run *runs, struct cp_modu
 /* Return the number of T's label in R, for a mode that makes rows itself; CP_NO_THREAD if memory is
  * exhausted. */
 uint32_t cp_drain_label(struct cp_run *r, struct cp_thread *t);
+/* The same for the thread WHO (cp_thread_who), which may have ended. */
+uint32_t cp_drain_label_of(struct cp_run *r, uint64_t who);
 /* The same for a caller that calls cp_drain_name before a file is written. */
 uint32_t cp_drain_unnamed(struct cp_run *r, struct cp_thread *t);
 /* Give T's label in R the name that T has now. */
 void cp_drain_name(struct cp_run *r, const struct cp_thread *t);
+
+/* Add the event of RECORD to R's time index: E has thread, row, weight, count, and the duration, at
+ * whose end the record was made. */
+void cp_drain_event(struct cp_run *r, const struct cp_record *record, struct cp_time_event e);
+/* The same for a wait; and who ended it, if MORE tells. */
+void cp_drain_wait(struct cp_run *r, const struct cp_record *record, struct cp_time_event e);
 
 /* perf_probe.c
  *
@@ -306,6 +319,11 @@ struct cp_sweep_ours {
  * such threads when they are gone. Returns true if a thread was seen that the next sweep will
  * register. Collector only. */
 bool cp_sweep_threads(const struct cp_sweep_ours *ours);
+/* From here on, a thread of libc that the sweep finds has its record in its TLS, as a thread has
+ * that the profiler started. Call in a thread of libc, where libcprof was loaded late. */
+void cp_sweep_adopt(void);
+/* Note if main has ended already. Call before the first sweep, where libcprof was loaded late. */
+void cp_sweep_find_main_ended(void);
 /* Call VISIT for each task of the process, the profiler's too, until VISIT returns a nonzero value.
  * Returns that value, 0 or a negative errno. */
 int cp_sweep_each(int (*visit)(int tid, void *context), void *context);
@@ -420,6 +438,8 @@ int cp_threads_last_status(void);
  * this, and then calls cp_threads_end_main. */
 bool cp_threads_main_is_lost(void);
 void cp_threads_end_main(int status);
+/* T is the record of main, whose id is in memory at ID. For the sweep. */
+void cp_threads_adopt_main(struct cp_thread *t, uint64_t id);
 /* Register the calling thread, which the sweep has not found yet, as the sweep would, and begin it
  * for the modes. Returns NULL if that is impossible now, if too many threads registered between two
  * sweeps, or if the thread does not belong to the program. Any context, also one without libc's
@@ -498,6 +518,10 @@ int cp_worker_tid(void);
 /* If the caller is the task, write the line, or keep it for cp_worker_write_rest, and return true.
  * Otherwise return false. Any context. */
 bool cp_worker_line(const char *text, size_t n);
+/* Call F in the thread that is attached to the task, because F needs libc's TLS: the loader's locks
+ * know their owner by it. A task without a thread does nothing; another caller calls F itself. Call
+ * in the loop, without the collector's lock. */
+void cp_worker_call(void (*f)(void));
 /* Wait until task TID, which is ending, no longer counts for the kernel; while it counts, unshare
  * fails. The wait is bounded, because another task may have got that id meanwhile. */
 void cp_worker_wait_gone(int tid);

@@ -6,6 +6,7 @@
 #include "collect/collect.h"
 #include "host/host.h"
 #include "unwind/signal/unwind_signal.h"
+#include "unwind/unwind.h"
 
 /* Intervals of the sweep for unannounced threads: the first is used after the start and while such
  * a thread was seen, the second otherwise. */
@@ -118,6 +119,11 @@ static void look_at_counter(struct cp_tick_watch *w)
 	cp_lock_clock_set_rough(w->rough);
 }
 
+static void count(void *arg)
+{
+	cp_times_count();
+}
+
 static uint64_t sweep(struct cp_tick_watch *watch)
 {
 	/* CPU time, so that interruptions don't count as the sweep's cost. */
@@ -127,6 +133,10 @@ static uint64_t sweep(struct cp_tick_watch *watch)
 	cp_sigprof_handler_check();
 	cp_cfi_poll();
 	look_at_counter(watch);
+	if (cp_imports_are_caught())
+		cp_worker_call(cp_imports_look);
+	if (cp_capture_settings.times && cp_collector.work->busy())
+		cp_collect_run(count, NULL);
 	if (cp_collect_has_ended())
 		cp_collect_post(CP_REQUEST_DRAIN);
 	again = cp_sweep_threads(&tasks) ? SWEEP_FIRST_NS : SWEEP_NS;
@@ -205,6 +215,19 @@ static bool collect_rounds(void)
 	}
 }
 
+/* End by ourselves. If another thread is just stopping the collector, that thread joins it. */
+static void leave(void)
+{
+	uint32_t running = CP_COLLECTOR_RUNNING;
+
+	if (!cp_exchange_acqrel(&cp_collector.leaving, 0) ||
+	    !cp_cas_acqrel(&cp_collector.state, &running, CP_COLLECTOR_STOPPING))
+		return;
+	cp_store_relaxed(&cp_collector.requests, 0);
+	cp_store_relaxed(&cp_collector.unjoined, !cp_load_relaxed(&cp_collector.raw_task));
+	cp_store_release(&cp_collector.state, CP_COLLECTOR_NONE);
+}
+
 bool cp_collect_loop(void)
 {
 	bool done;
@@ -214,5 +237,7 @@ bool cp_collect_loop(void)
 	if (cp_control_socket_is_open())
 		cp_control_socket_close();
 	cp_own_time_task_end();
+	if (done)
+		leave();
 	return done;
 }

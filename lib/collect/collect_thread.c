@@ -67,6 +67,15 @@ static bool make_stack(struct stack *s, pthread_attr_t *attr)
 	return s->memory && !pthread_attr_setstack(attr, s->memory, s->size);
 }
 
+/* Join a collector that has ended by itself. */
+static void join_left(void)
+{
+	if (!cp_exchange_acqrel(&cp_collector.unjoined, 0))
+		return;
+	pthread_join(thread, NULL);
+	cp_sys_unmap(thread_stack.memory, thread_stack.size);
+}
+
 /* Create the collector's thread. Returns 0 or a negative errno. */
 static int create_thread(void)
 {
@@ -78,6 +87,7 @@ static int create_thread(void)
 	cp_store_seqcst(&cp_collector.joining, 1);
 	/* libc allocates memory for the profiler's thread here. */
 	cp_thread_own_begin();
+	join_left();
 	if (make_stack(&stack, &attr))
 		err = CP_REAL(pthread_create)(&thread, &attr, collector, NULL);
 	cp_thread_own_end();
@@ -199,6 +209,13 @@ void cp_collect_thread_stop(void)
 	pthread_setcancelstate(cancel, NULL);
 }
 
+void cp_collect_thread_leave(void)
+{
+	cp_store_seqcst(&held_off, 1);
+	cp_store_seqcst(&cp_collector.leaving, 1);
+	cp_collect_post(CP_REQUEST_QUIT);
+}
+
 bool cp_collect_thread_give_way(void)
 {
 	if (!cp_collect_alive())
@@ -229,6 +246,8 @@ void cp_collect_thread_fork_child(void)
 	cp_futex_lock_reset(&cp_collector.lock);
 	cp_store_relaxed(&cp_collector.state, CP_COLLECTOR_NONE);
 	cp_store_relaxed(&held_off, 0);
+	cp_store_relaxed(&cp_collector.unjoined, 0);
+	cp_store_relaxed(&cp_collector.leaving, 0);
 	cp_store_relaxed(&parkers, 0);
 	cp_store_relaxed(&parked, 0);
 	cp_store_relaxed(&cp_collector.requests, 0);

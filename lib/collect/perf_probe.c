@@ -3,7 +3,6 @@
 #include "collect/collect.h"
 
 #include <errno.h>
-#include <sys/auxv.h>
 
 #include "base/text.h"
 
@@ -36,7 +35,6 @@ const char *cp_perf_probe(const struct cp_perf_what *what, int *err)
 	/* A filter, such as systemd's, may kill the process for a call that it doesn't know. */
 	if (cp_sys_is_filtered())
 		return "a seccomp filter is on, and might kill for perf_event_open";
-	cp_perf_page = getauxval(AT_PAGESZ);
 	*err = cp_perf_event_open(&probe, cp_sys_gettid(), PROBE_PERIOD, PROBE_PERIOD);
 	cp_perf_event_close(&probe);
 	if (!*err)

@@ -84,6 +84,7 @@ static void shrink(struct cp_run *r, struct cp_compaction *c)
 	if (r->ops->rows)
 		r->ops->rows(r, renumber, c);
 	cp_consumers_rows_moved(r, has_stayed, c);
+	cp_times_release(&r->times); /* it has rows' old numbers */
 	labelled = renumber_threads(r, c);
 	own = own_labels(a);
 	a->ended = own > labelled ? own - labelled : 0;

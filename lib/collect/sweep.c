@@ -117,6 +117,79 @@ void cp_sweep_tids_fork_child(void)
 	records = (struct cp_index){ 0 };
 }
 
+/* ---- threads of libc that were there before libcprof ---- */
+
+/* Distances from libc's thread pointer, the same in every thread; all 0: they can't be told. */
+static struct {
+	int64_t robust; /* the list of robust locks, which the kernel knows */
+	int64_t tid;	/* the thread's id, which the kernel clears at its end */
+} from_tp;
+
+void cp_sweep_adopt(void)
+{
+	uint64_t tp = (uint64_t)(uintptr_t)cp_thread_pointer(), tid = 0, list = 0;
+	size_t size;
+
+	if (cp_sys3(SYS_get_robust_list, 0, &list, &size) < 0 || !list ||
+	    cp_sys2(SYS_prctl, PR_GET_TID_ADDRESS, &tid) < 0)
+		return;
+	from_tp.robust = (int64_t)(list - tp);
+	from_tp.tid = (int64_t)(tid - tp);
+}
+
+static bool is_thread_pointer(uint64_t tp, int tid)
+{
+	int32_t there = 0;
+
+	return cp_sys_peek(&there, tp + (uint64_t)from_tp.tid, sizeof(there)) >= 0 && there == tid;
+}
+
+/* Write RECORD at AT, where the thread may have unmapped its memory. */
+static void poke(uint64_t at, const struct cp_thread *record)
+{
+	struct iovec from = { &record, sizeof(record) }, to = { (void *)at, sizeof(record) };
+
+	cp_syscall6(SYS_process_vm_writev, cp_sys_gettid(), (long)&from, 1, (long)&to, 1, 0);
+}
+
+/* Return the record of the thread whose TLS is at TP; NULL if there is none. */
+static struct cp_thread *owner_of(uint64_t tp)
+{
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		struct cp_thread *t = cp_thread_at(i);
+
+		if (t->own_tls && t->tls == tp && cp_load_acquire(&t->state) == CP_THREAD_LIVE)
+			return t;
+	}
+	return NULL;
+}
+
+/* Give thread TID, of libc, the record T, as if the profiler had started the thread: its hooks find
+ * the record in its TLS. If the thread ends just now, another thread may have got its TLS, and gets
+ * back what it had. */
+static void adopt(struct cp_thread *t, int tid)
+{
+	uint64_t list = 0, tp, at;
+	struct cp_thread *there;
+	size_t size;
+
+	if (!from_tp.tid || cp_sys3(SYS_get_robust_list, tid, &list, &size) < 0 || !list)
+		return;
+	tp = list - (uint64_t)from_tp.robust;
+	at = tp + (uint64_t)((char *)&cp_self.thread - cp_thread_pointer());
+	if (!is_thread_pointer(tp, tid) || cp_sys_peek(&there, at, sizeof(there)) < 0 || there)
+		return;
+	poke(at, t);
+	if (!is_thread_pointer(tp, tid)) {
+		poke(at, owner_of(tp));
+		return;
+	}
+	if (tid == cp_sys_getpid())
+		cp_threads_adopt_main(t, tp + (uint64_t)from_tp.tid);
+	t->tls = tp;
+	t->own_tls = true;
+}
+
 static int see_task_locked(int tid)
 {
 	struct cp_thread *t = cp_sweep_find_tid(tid);
@@ -126,6 +199,8 @@ static int see_task_locked(int tid)
 		t = cp_thread_of(tid);
 	if (t) {
 		t->seen = true;
+		if (t->foreign && !t->own_tls)
+			adopt(t, tid);
 		if (t->to_begin)
 			begin_registered(t);
 		return 0;
@@ -137,6 +212,7 @@ static int see_task_locked(int tid)
 		return -ENOMEM;
 	t->foreign = t->seen = true;
 	cp_store_relaxed(&t->tid, tid);
+	adopt(t, tid);
 	cp_store_release(&t->state, CP_THREAD_LIVE);
 	cp_count(CP_COUNT_FOREIGN_THREADS, 1);
 	cp_mode_ops_thread_begin(t);
@@ -228,29 +304,13 @@ static bool nothing_new(struct sweep *s)
 	return count_tasks(s) < 0 || (!s->foreign && s->tasks == s->records);
 }
 
-/* Read the /proc stat of a task into TEXT. Returns the text from the state on, or NULL: the task is
- * gone, or *ERR is a negative errno. */
-static const char *task_stat(int tid, char *text, size_t size, int *err)
-{
-	long got = cp_thread_file_read(tid, "stat", text, size);
-	const char *p;
-
-	*err = got > 0 || got == -ENOENT || got == -ESRCH ? 0 : (int)got;
-	if (got <= 0)
-		return NULL;
-	/* The name, in parentheses, may contain anything; the state follows the last parenthesis.
-	 */
-	p = strrchr(text, ')');
-	return p && p[1] == ' ' ? p + 2 : NULL;
-}
-
 /* Return the state letter of a task ('R', 'S', 'Z', ...; 'X' when it is gone), or a negative errno.
  */
 static int task_state(int tid)
 {
 	char text[512];
 	int err;
-	const char *stat = task_stat(tid, text, sizeof(text), &err);
+	const char *stat = cp_thread_file_stat(tid, text, sizeof(text), &err);
 
 	return stat ? *stat : err ? err : 'X';
 }
@@ -263,7 +323,7 @@ static int exit_status(int tid)
 {
 	char text[512];
 	int err;
-	const char *stat = task_stat(tid, text, sizeof(text), &err);
+	const char *stat = cp_thread_file_stat(tid, text, sizeof(text), &err);
 	uint64_t code = 0;
 
 	for (int field = STATE_FIELD; stat && field < EXIT_CODE_FIELD; field++) {
@@ -273,6 +333,12 @@ static int exit_status(int tid)
 	if (stat)
 		cp_text_parse_u64(&stat, 10, &code);
 	return (int)(code >> 8) & 0xff;
+}
+
+void cp_sweep_find_main_ended(void)
+{
+	if (!cp_threads_main_ended() && task_state(cp_sys_getpid()) == 'Z')
+		cp_threads_end_main(exit_status(cp_sys_getpid()));
 }
 
 bool cp_sweep_threads(const struct cp_sweep_ours *ours)

@@ -18,7 +18,7 @@ int cp_thread_timer_create(const struct cp_thread *t, enum cprof_mode mode)
 	event.sigev_notify = SIGEV_THREAD_ID;
 	event.sigev_signo = SIGPROF;
 	event.sigev_value.sival_ptr = (void *)(uintptr_t)cp_sigprof_value(mode, t);
-	event._sigev_un._tid = t->tid;
+	event.CP_LIBC_SIGEV_TID = t->tid;
 	err = cp_sys3(SYS_timer_create, CP_THREAD_CLOCK(t->tid), &event, &id);
 	/* The kernel returns EINVAL for a thread that has just ended, and where it has no such
 	 * clocks. */
@@ -101,8 +101,8 @@ void cp_thread_timer_bursts_note(struct cp_comments *out, const struct cp_run *r
 		cp_comments_line(
 			out,
 			"note: %lu %% of the CPU time is of threads that run for less than "
-			"the kernel's tick (%lu us) between two waits, on average: it takes "
-			"the samples, and other functions of theirs may have them; %s",
+			"the kernel's tick (%lu us) between two waits, so other functions of "
+			"theirs may have the samples; %s",
 			(unsigned long)(brief * 100 / all), (unsigned long)(known_tick() / 1000),
 			advice);
 }

@@ -8,9 +8,8 @@
 
 #include "host/host.h"
 #include "unwind/unwind.h"
+#include "base/libc.h"
 #include "base/start_data.h"
-
-extern void *__libc_stack_end; /* set by ld.so: the begin of main's stack */
 
 #define KEYS_WITH_ROOM 32 /* glibc's PTHREAD_KEY_2NDLEVEL_SIZE */
 static pthread_key_t end_key CP_START_DATA;
@@ -45,7 +44,8 @@ static void end_thread(struct cp_thread *t, int status)
 	cp_mode_ops_thread_left();
 	if (t == main_thread)
 		cp_store_release(&main_ended, 1);
-	if (t->ring || t->hook_ring || t->labels || cp_mode_ops_keep(t)) {
+	t->gone = cp_ticks_moment();
+	if (t->ring || t->hook_ring || t->labels || t->in_diary || cp_mode_ops_keep(t)) {
 		cp_store_release(&t->state, CP_THREAD_ENDED);
 		cp_collect_ended();
 	} else {
@@ -111,7 +111,7 @@ int cp_threads_last_status(void)
  */
 static void find_main_id(void)
 {
-	if (cp_sys2(SYS_prctl, PR_GET_TID_ADDRESS, &main_id) < 0)
+	if (!CP_LIBC_KEEPS_MAIN_ID || cp_sys2(SYS_prctl, PR_GET_TID_ADDRESS, &main_id) < 0)
 		main_id = NULL;
 }
 
@@ -156,8 +156,16 @@ static void set_main_bounds(struct cp_thread *t)
 
 	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size)
 		size = limit.rlim_cur;
-	t->stack_high = (uint64_t)(uintptr_t)__libc_stack_end + sizeof(void *);
+	t->stack_high = cp_libc_stack_end();
 	t->stack_low = t->stack_high - size;
+}
+
+void cp_threads_adopt_main(struct cp_thread *t, uint64_t id)
+{
+	main_thread = t;
+	main_id = (const uint32_t *)(uintptr_t)id;
+	main_id_stays = false;
+	set_main_bounds(t);
 }
 
 /* Return true if the caller's stack is T's. In a child that another thread forked, main's record

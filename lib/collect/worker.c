@@ -8,6 +8,8 @@
 #include <linux/sched.h>
 #include <string.h>
 
+#include "base/libc.h"
+
 /* Heavy work runs on the collector's stack, see cp_collect_run. Only touched pages count. */
 #define STACK_SIZE ((size_t)256 << 10)
 /* Time limit of the wait. The kernel does not restart a wait with a time limit after a signal's
@@ -29,15 +31,17 @@
  * |---------|------------------------------------|-------------------------------------------|
  * | NOTHING | the thread, when a line is written | the task goes on                          |
  * | LINE    | the task, which waits              | the thread writes what TEXT and SIZE say  |
+ * | CALL    | the task, which waits              | the thread calls CALLED                   |
  * | UNFIT   | the task, as its last act          | the loop is run in the thread             |
  * | BACK    | the task, as its last act          | another task is made: credentials changed |
  * | DONE    | the task, as its last act          | the thread returns                        |
  */
 /* clang-format on */
-enum { NOTHING, LINE, UNFIT, BACK, DONE };
+enum { NOTHING, LINE, CALL, UNFIT, BACK, DONE };
 static uint32_t wish;
 static const char *text;
 static size_t size;
+static void (*called)(void);
 
 static uint32_t attached; /* a thread serves the task */
 static uint32_t stale;
@@ -143,6 +147,22 @@ bool cp_worker_line(const char *t, size_t n)
 	while (cp_load_acquire(&wish) == LINE)
 		cp_sys_futex_wait(&wish, LINE, NULL);
 	return true;
+}
+
+void cp_worker_call(void (*f)(void))
+{
+	int tid = cp_worker_tid();
+
+	if (!tid || cp_sys_gettid() != tid) {
+		f();
+		return;
+	}
+	if (!cp_load_acquire(&attached))
+		return;
+	called = f;
+	want(CALL);
+	while (cp_load_acquire(&wish) == CALL)
+		cp_sys_futex_wait(&wish, CALL, NULL);
 }
 
 static void has_left(void)
@@ -263,11 +283,6 @@ static char *map_tls(const char *tp)
 	return memory ? memory + e.below : NULL;
 }
 
-/* libc's table of the modules' TLS, as it is for a thread that has none: dl_iterate_phdr reads it.
- * The entry before the one that the thread pointer leads to is the number of modules in the table;
- * the entry itself is the generation, here one that never is, so libc looks at the number. */
-static const uint64_t no_modules[2][2] = { { 0 }, { UINT64_MAX } };
-
 /* Return a thread pointer, with TLS as after the start of a thread; NULL if memory is exhausted. */
 static void *task_tls_make(void)
 {
@@ -279,7 +294,7 @@ static void *task_tls_make(void)
 	if (!made)
 		return NULL;
 	memset(made + ((const char *)&cp_self - tp), 0, sizeof(cp_self));
-	cp_thread_pointer_fill(made, tp, &no_modules[1]);
+	cp_thread_pointer_fill(made, tp, cp_libc_no_tls(made));
 	return made;
 }
 
@@ -353,9 +368,12 @@ static uint32_t serve_task(void)
 {
 	uint32_t now;
 
-	while ((now = cp_load_acquire(&wish)) <= LINE) {
+	while ((now = cp_load_acquire(&wish)) <= CALL) {
 		if (now == LINE) {
 			work->line(2, text, size);
+			want(NOTHING);
+		} else if (now == CALL) {
+			called();
 			want(NOTHING);
 		} else {
 			wait_for_wish(now);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fork, and daemon and forkpty, which fork within libc; clone, only to make room where the user may
- * have no more processes. (No function can do that for vfork, which returns twice.) The handlers of
- * pthread_atfork (lib/session/fork_handlers.c) do what a child needs at once. A thread can be made
- * only after all handlers have run, because an allocator's child handler may be what unlocks the
- * allocator.
+ * have no more processes. (No function can do that for vfork, which returns twice.) vfork and clone
+ * note that the child shares its parent's TLS. The handlers of pthread_atfork
+ * (lib/session/fork_handlers.c) do what a child needs at once. A thread can be made only after all
+ * handlers have run, because an allocator's child handler may be what unlocks the allocator.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -29,6 +29,19 @@ INTERPOSE pid_t fork(void)
 	return pid;
 }
 
+typedef pid_t (*vfork_function)(void);
+vfork_function cp_fork_before_vfork(void);
+
+/* Called by vfork, before the original. */
+__attribute__((used)) vfork_function cp_fork_before_vfork(void)
+{
+	cp_profiled_shares_thread(true);
+	return CP_REAL(vfork);
+}
+
+CP_JUMP_FUNCTION(vfork, cp_fork_before_vfork);
+CP_JUMP_FUNCTION(__vfork, cp_fork_before_vfork);
+
 INTERPOSE int clone(int (*f)(void *), void *stack, int flags, void *arg, ...)
 {
 	void *parent_tid, *tls, *child_tid;
@@ -41,6 +54,8 @@ INTERPOSE int clone(int (*f)(void *), void *stack, int flags, void *arg, ...)
 	tls = va_arg(ap, void *);
 	child_tid = va_arg(ap, void *);
 	va_end(ap);
+	if ((flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM)
+		cp_profiled_shares_thread(false);
 	tid = CP_REAL(clone)(f, stack, flags, arg, parent_tid, tls, child_tid);
 	saved = errno;
 	if (tid < 0 && cp_process_gives_way(saved)) {

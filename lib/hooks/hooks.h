@@ -3,7 +3,19 @@
 #ifndef CP_HOOKS_HOOKS_H
 #define CP_HOOKS_HOOKS_H
 
+#include <pthread.h>
 #include <stdbool.h>
+
+#include "base/libc.h"
+
+/* send.c
+ *
+ * Two versions of pthread_kill.
+ */
+
+__attribute__((visibility("default"))) int pthread_kill_before_2_34(pthread_t thread, int sig);
+__attribute__((visibility("default"))) int pthread_kill_of_2_34(pthread_t thread,
+								int sig) CP_LIBC_PTHREAD_KILL;
 
 /* seccomp.c
  *

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 PRELOAD_SMALL_SOURCES += \
+	%D%/attach.c \
 	%D%/credentials.c \
 	%D%/exec.c \
 	%D%/fork.c \
@@ -7,10 +8,13 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/mask.c \
 	%D%/namespace.c \
 	%D%/procfs.c \
-	%D%/profil.c \
 	%D%/seccomp.c \
 	%D%/send.c \
 	%D%/signal.c \
 	%D%/syscall.c \
 	%D%/thread_create.c \
 	%D%/unsignalled.c
+# musl has no profiler of its own.
+if GLIBC
+PRELOAD_SMALL_SOURCES += %D%/profil.c
+endif

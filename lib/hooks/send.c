@@ -2,6 +2,7 @@
 /* Signals to a thread. A SIGPROF to the calling thread goes through host/send_self.c. */
 #include <errno.h>
 
+#include "hooks/hooks.h"
 #include "host/host.h"
 #include "host/real.h"
 
@@ -47,29 +48,19 @@ INTERPOSE int pthread_sigqueue(pthread_t thread, int sig, const union sigval val
 /* libc has two: the one that programs were linked with before glibc 2.34 returns ESRCH for a thread
  * that has ended and was not joined. Both versions are hidden here, so no program is linked with
  * them by -lcprof. They are there whatever libc the library is built with. */
-#define VERSION_OLD "pthread_kill@" CP_REAL_OLDEST_GLIBC
-#define VERSION_2_34 "pthread_kill@GLIBC_2.34"
-#if __has_attribute(symver)
-#define SYMVER(version) __attribute__((symver(version)))
-#else
-#define SYMVER(version)
-__asm__(".symver pthread_kill_before_2_34, " VERSION_OLD);
-__asm__(".symver pthread_kill_of_2_34, " VERSION_2_34);
-#endif
-
 static bool killed_self(pthread_t thread, int sig)
 {
 	return pthread_equal(thread, pthread_self()) && killed(sig);
 }
 
-INTERPOSE int pthread_kill_before_2_34(pthread_t thread, int sig);
-SYMVER(VERSION_OLD) INTERPOSE int pthread_kill_before_2_34(pthread_t thread, int sig)
+CP_LIBC_SYMVER(pthread_kill_before_2_34, "pthread_kill@" CP_LIBC_OLDEST)
+INTERPOSE int pthread_kill_before_2_34(pthread_t thread, int sig)
 {
 	return killed_self(thread, sig) ? 0 : CP_REAL(pthread_kill_before_2_34)(thread, sig);
 }
 
-INTERPOSE int pthread_kill_of_2_34(pthread_t thread, int sig);
-SYMVER(VERSION_2_34) INTERPOSE int pthread_kill_of_2_34(pthread_t thread, int sig)
+CP_LIBC_SYMVER(pthread_kill_of_2_34, "pthread_kill@GLIBC_2.34")
+INTERPOSE int pthread_kill_of_2_34(pthread_t thread, int sig)
 {
 	return killed_self(thread, sig) ? 0 : CP_REAL(pthread_kill)(thread, sig);
 }

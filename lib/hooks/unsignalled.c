@@ -2,7 +2,6 @@
 /* Stops and starts the signals to a thread (ptrace, Syscall User Dispatch); see hooks.h. */
 #include "hooks/hooks.h"
 
-#include <linux/prctl.h>
 #include <stdarg.h>
 #include <sys/ptrace.h>
 
@@ -122,7 +121,7 @@ static long trace_me(pid_t pid, void *address, void *data)
 	return result;
 }
 
-INTERPOSE long ptrace(enum __ptrace_request request, ...)
+INTERPOSE long ptrace(cp_libc_ptrace_request request, ...)
 {
 	void *address, *data;
 	va_list ap;

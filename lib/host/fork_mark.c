@@ -30,6 +30,11 @@ void cp_fork_mark_expect(bool fork)
 	cp_store_relaxed(&expected, fork);
 }
 
+bool cp_fork_mark_is_there(void)
+{
+	return mark && cp_load_relaxed(mark);
+}
+
 bool cp_fork_mark_is_gone(void)
 {
 	return mark && !cp_load_relaxed(mark) && !cp_load_relaxed(&expected);

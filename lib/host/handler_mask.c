@@ -26,6 +26,13 @@ static bool blocks_marker_alone(const struct sigaction *act)
 	       sigismember(&act->sa_mask, SIGPROF) == 0;
 }
 
+bool cp_handler_mask_is_plain(int sig, const struct sigaction *act)
+{
+	return !cp_load_relaxed(&prof_added[sig]) && !cp_load_relaxed(&marker_removed[sig]) &&
+	       !(cp_handler_mask_is_handler(act) &&
+		 (needs_prof_blocked(sig, act) || blocks_marker_alone(act)));
+}
+
 const struct sigaction *cp_handler_mask_begin(struct cp_handler_mask *m, int sig,
 					      const struct sigaction *act, bool ours)
 {

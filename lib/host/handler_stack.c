@@ -4,6 +4,8 @@
 
 #include <sys/auxv.h>
 
+#include "base/base.h"
+
 /* Room that the profiler's handlers may need on an alternate stack besides the kernel's frame. They
  * unwind and write files on their own stacks. (Half of this was measured.) */
 #define STACK_NEED 1024
@@ -43,14 +45,14 @@ bool cp_handler_stack_is_alternate(void)
 }
 
 /* Return true if another thread uses the alternate stack at BASE, too. */
-static bool is_shared(uint64_t base)
+static bool is_shared(uint64_t base, uint64_t size)
 {
 	struct cp_thread *t = cp_self.thread;
 
 	/* A vfork's child has its parent's record, but its own alternate stack. */
 	if (!t || cp_profiled_retired() || cp_load_relaxed(&t->tid) != cp_sys_gettid())
 		return false;
-	return cp_thread_shares_alternate(t, base);
+	return cp_thread_shares_alternate(t, base, size);
 }
 
 uint32_t cp_handler_stack_look(void)
@@ -64,7 +66,7 @@ uint32_t cp_handler_stack_look(void)
 	none = (now.ss_flags & SS_DISABLE) != 0;
 	if (!none)
 		cp_altstack_note(&now);
-	if (is_shared(none ? 0 : (uint64_t)(uintptr_t)now.ss_sp))
+	if (is_shared(none ? 0 : (uint64_t)(uintptr_t)now.ss_sp, now.ss_size))
 		why |= SHARED;
 	if (!none && now.ss_size < (frame ? frame : STACK_FRAME_LEAST) + STACK_NEED)
 		why |= TOO_SMALL;
@@ -73,12 +75,10 @@ uint32_t cp_handler_stack_look(void)
 	return why;
 }
 
-uint32_t cp_handler_stack_look_at(const void *at, size_t size)
+uint32_t cp_handler_stack_taken(void)
 {
 	uint32_t why = TAKEN & ~cp_load_acquire(&left);
 
-	if (!why || !cp_thread_has_alternate(at, size))
-		return 0;
 	cp_or_seqcst(&unfit, why);
 	return why;
 }
@@ -86,4 +86,36 @@ uint32_t cp_handler_stack_look_at(const void *at, size_t size)
 void cp_handler_stack_left(uint32_t why)
 {
 	cp_or_seqcst(&left, why);
+}
+
+/* The CPU time in which any handler of the profiler ends. */
+#define HANDLER_NS 5000000u
+/* Of a millisecond each. A second is for threads that can't run; without /proc, where threads that
+ * sleep look like them, less. */
+#define PAUSES_MOST 1000
+#define PAUSES_BLIND 5
+
+/* A thread that waits by itself is in no handler of the profiler, and is not on its way there. */
+static bool may_be_in_handler(int tid, int pauses)
+{
+	char text[128];
+	int err;
+	const char *stat = cp_thread_file_stat(tid, text, sizeof(text), &err);
+
+	return stat ? *stat != 'S' && pauses < PAUSES_MOST : pauses < PAUSES_BLIND;
+}
+
+void cp_handler_stack_await(struct cp_thread *t)
+{
+	const struct timespec pause = { 0, 1000000 };
+	int tid = cp_load_relaxed(&t->tid);
+	uint64_t began = cp_sys_clock_ns(CP_THREAD_CLOCK(tid));
+
+	for (int i = 0; may_be_in_handler(tid, i); i++) {
+		cp_sys2(SYS_nanosleep, &pause, NULL);
+		/* 0 if it has ended */
+		if (cp_sys_clock_ns(CP_THREAD_CLOCK(tid)) - began >= HANDLER_NS)
+			break;
+	}
+	cp_store_relaxed(&t->alternate_left, true);
 }

@@ -122,6 +122,8 @@ void cp_fork_mark_expect(bool fork);
 /* Return true if the mark was set and the memory was then copied without an announcement.
  * Async-signal-safe. */
 bool cp_fork_mark_is_gone(void);
+/* Return true if the mark is there: this memory is no copy. Async-signal-safe. */
+bool cp_fork_mark_is_there(void);
 
 /* handler_mask.c
  *
@@ -144,6 +146,10 @@ struct cp_handler_mask {
 
 /* Return true if ACT has a handler of the program, not SIG_DFL or SIG_IGN. */
 bool cp_handler_mask_is_handler(const struct sigaction *act);
+
+/* Return true if ACT, for SIG, is what the kernel gets, and so was the disposition before.
+ * Async-signal-safe. */
+bool cp_handler_mask_is_plain(int sig, const struct sigaction *act);
 
 /* Return the disposition that the kernel gets for SIG (1 to 64): ACT itself (may be NULL), or
  * m->changed. If OURS is false (the process is not the session's, or SIGPROF is not the
@@ -191,10 +197,13 @@ bool cp_handler_stack_is_alternate(void);
  * was not yet reported by cp_handler_stack_left; 0 if nothing does. If not 0, put the new flags
  * into the kernel, and then call cp_handler_stack_left with the result. Async-signal-safe. */
 uint32_t cp_handler_stack_look(void);
-/* The same before the calling thread makes SIZE bytes at AT unwritable, which may be the alternate
- * stack of another thread. */
-uint32_t cp_handler_stack_look_at(const void *at, size_t size);
+/* The same before the calling thread makes another one's alternate stack unwritable. */
+uint32_t cp_handler_stack_taken(void);
 void cp_handler_stack_left(uint32_t why);
+/* Then wait until T, that other thread, is in no handler that the kernel called with the old flags:
+ * it sleeps, or has run longer than a handler does. After a second without that, T is as good as
+ * stopped. */
+void cp_handler_stack_await(struct cp_thread *t);
 
 /* Common definitions for the files that replace functions of libc.
  *
@@ -301,6 +310,14 @@ bool cp_profiled_active(void);
  * the child of a vfork, which shares memory with its parent, and in a child of a raw clone.
  * Independent of whether a mode is on. Any context. */
 bool cp_profiled_is_this(void);
+/* Return what cp_profiled_is_this does, mostly without its system call: a thread remembers that it
+ * was true until it calls vfork. A child that a system call instruction of the program's own makes,
+ * and that shares the memory, gets its parent's answer; so this is for the mask, which such a child
+ * has anew at its exec. Any context. */
+bool cp_profiled_is_this_thread(void);
+/* Call before a child is made that shares the calling thread's TLS: by vfork; otherwise the two run
+ * side by side. */
+void cp_profiled_shares_thread(bool by_vfork);
 /* Return true if a mode is on and cp_profiled_is_this() is true. Any context. */
 bool cp_profiled_is_ours(void);
 /* Return true if the profiler is inert: cp_profiled_retire was called. Any context. */
@@ -369,6 +386,9 @@ void cp_signals_remove(void);
  * (cp_deferred_import_mask). Call before the first sample; calls repeat. Returns 0 or a negative
  * errno. */
 int cp_signals_claim_prof(void);
+/* Give SIGPROF back to the program, for good: no sample comes any more, nor does any call of the
+ * program to sigaction. Call after cp_signals_remove. */
+void cp_signals_give_prof_back(void);
 /* Look whether libc's own profiler has set SIGPROF's handler, or put it back, by calls inside libc,
  * which change the kernel's disposition. The program's view then follows, and the profiler's
  * handler stays. Async-signal-safe. */

@@ -173,7 +173,7 @@ static bool is_viewed(void)
 
 int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 {
-	bool active, ours; /* asked once: it takes a system call */
+	bool active, ours;
 	uint64_t wanted;
 	sigset_t copy;
 	int err;
@@ -189,7 +189,7 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 	active = is_viewed();
 	if (active && is_plain(set) && change_plain(how, set, old, &err))
 		return result_of(err);
-	ours = active && cp_profiled_is_this();
+	ours = active && cp_profiled_is_this_thread();
 	if (active && !ours)
 		cp_deferred_leave_to_child();
 	/* A thread that believes SIGPROF blocked must be able to unblock it after a stop. */

@@ -44,6 +44,27 @@ bool cp_profiled_is_this(void)
 	return (cp_profiled_retired() || cp_sys_getpid() == pid) && !cp_fork_mark_is_gone();
 }
 
+/* A process ran beside its parent, in the parent's TLS. */
+static uint32_t any_beside;
+
+bool cp_profiled_is_this_thread(void)
+{
+	if (cp_self.unshared && cp_fork_mark_is_there())
+		return true;
+	if (!cp_profiled_is_this())
+		return false;
+	/* The child of a vfork is gone as soon as its parent runs again. */
+	cp_self.unshared = !cp_profiled_retired() && !cp_load_relaxed(&any_beside);
+	return true;
+}
+
+void cp_profiled_shares_thread(bool by_vfork)
+{
+	if (!by_vfork)
+		cp_store_relaxed(&any_beside, 1);
+	cp_self.unshared = 0;
+}
+
 bool cp_profiled_is_ours(void)
 {
 	return cp_profiled_active() && cp_profiled_is_this();

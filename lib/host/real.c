@@ -2,9 +2,9 @@
 /* Resolves the originals; see real.h. */
 #include "host/real.h"
 
-#include <gnu/libc-version.h>
 #include <sys/auxv.h>
 
+#include "base/libc.h"
 #include "base/start_data.h"
 #include "base/text.h"
 #include "unwind/unwind.h"
@@ -21,7 +21,7 @@ static const char wanted_names[] = CP_REAL_FUNCTIONS(NAME);
 unsigned cp_real_glibc_minor(void)
 {
 	static unsigned known CP_START_DATA;
-	const char *s = gnu_get_libc_version();
+	const char *s = cp_libc_version();
 	uint64_t minor = 0;
 
 	if (cp_load_relaxed(&known))
@@ -77,6 +77,19 @@ static bool any_missing(const char *to, const struct cp_real_wanted *functions, 
 	return false;
 }
 
+/* Return the function whose name is that of NAME, "open64", without its end. */
+static void *plain_of(const char *name)
+{
+	size_t n = strlen(name);
+	char plain[32];
+
+	if (n < 3 || n >= sizeof(plain) || strcmp(name + n - 2, "64"))
+		return NULL;
+	memcpy(plain, name, n - 2);
+	plain[n - 2] = '\0';
+	return cp_loaded_next_one(plain);
+}
+
 int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count, const char *names)
 {
 	struct cp_loaded_name found[count];
@@ -100,6 +113,8 @@ int cp_real_find(void *to, const struct cp_real_wanted *functions, size_t count,
 		/* The library was loaded so that no module comes next (dlopen with RTLD_DEEPBIND,
 		 * dlmopen). */
 		f = found[i].next ? found[i].next : found[i].libc;
+		if (!f && CP_LIBC_64_IS_PLAIN)
+			f = plain_of(found[i].name);
 		/* Function pointers and object pointers have the same size on every port. */
 		memcpy(slot, &f, sizeof(f));
 		missing += !f;

@@ -18,12 +18,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Version of glibc's first functions on this machine. */
-#ifdef __aarch64__
-#define CP_REAL_OLDEST_GLIBC "GLIBC_2.17"
-#else
-#define CP_REAL_OLDEST_GLIBC "GLIBC_2.2.5"
-#endif
+#include "base/libc.h"
 
 /* clang-format off */
 /* Each as X(minor version of glibc since which it is there, 0: always, result, name here,
@@ -34,6 +29,7 @@
 	X(0, int, thrd_create, (pthread_t *, int (*)(void *), void *), "thrd_create", 0) \
 	X(0, pid_t, fork, (void), "fork", 0) \
 	X(0, int, clone, (int (*)(void *), void *, int, void *, ...), "clone", 0) \
+	X(0, pid_t, vfork, (void), "vfork", 0) \
 	X(0, int, daemon, (int, int), "daemon", 0) \
 	X(0, int, forkpty, (int *, char *, const struct termios *, const struct winsize *), "forkpty", 0) \
 	X(0, int, sigaction, (int, const struct sigaction *, struct sigaction *), "sigaction", 0) \

@@ -23,7 +23,7 @@ __attribute__((noinline)) static bool take_here(const siginfo_t *si)
 {
 	ucontext_t here;
 
-	return getcontext(&here) == 0 && cp_sigprof_take(si, &here);
+	return CP_LIBC_CONTEXT(&here) && cp_sigprof_take(si, &here);
 }
 
 bool cp_send_self_take_sample(const siginfo_t *si)
@@ -45,7 +45,7 @@ __attribute__((noinline)) static void take_pending(void)
 {
 	ucontext_t here;
 
-	if (getcontext(&here) == 0)
+	if (CP_LIBC_CONTEXT(&here))
 		cp_sigprof_take_pending(&here);
 }
 

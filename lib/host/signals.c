@@ -66,7 +66,7 @@ static bool is_ours(const struct sigaction *act)
 /* Write OLD as libc does, from its front, so that a fault has the same address. */
 static void give(struct sigaction *old, const struct sigaction *what)
 {
-	*(volatile __sighandler_t *)&old->sa_handler = what->sa_handler;
+	*(volatile sighandler_t *)&old->sa_handler = what->sa_handler;
 	cp_signal_fence();
 	*old = *what;
 }
@@ -109,7 +109,7 @@ static void let_go(int sig, const struct sigaction *act)
 {
 	enum kind was = kinds[sig];
 
-	if (was == KIND_FATAL)
+	if (was == KIND_FATAL || was == KIND_NONE)
 		return;
 	kinds[sig] = cp_fatal_signals(owner) & CP_SIGBIT(sig) ? KIND_FATAL : KIND_NONE;
 	if (was == KIND_DUMP && act->sa_handler != SIG_DFL)
@@ -173,7 +173,7 @@ static void (*default_of(int sig))(int, siginfo_t *, void *)
 
 static int set_other(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	struct sigaction ours, before;
+	struct sigaction ours, before, *was = old ? &before : NULL;
 	struct cp_disposition d;
 	int err;
 
@@ -184,16 +184,16 @@ static int set_other(int sig, const struct sigaction *act, struct sigaction *old
 	if (act && act->sa_handler == SIG_DFL && kinds[sig] != KIND_NONE) {
 		cp_disposition_view_keep(&d, act);
 		fill_action(&ours, sig, handler_of(kinds[sig]));
-		err = CP_REAL(sigaction)(sig, &ours, &before);
+		err = CP_REAL(sigaction)(sig, &ours, was);
 	} else {
-		err = CP_REAL(sigaction)(sig, act, &before);
+		err = CP_REAL(sigaction)(sig, act, was);
 	}
 	if (err)
 		return err;
-	if (is_ours(&before))
-		cp_disposition_view_get(sig, &before);
-	if (old)
-		give(old, &before);
+	if (was && is_ours(was))
+		cp_disposition_view_get(sig, was);
+	if (was)
+		give(old, was);
 	if (act && act->sa_handler == SIG_DFL && kinds[sig] != KIND_NONE)
 		cp_disposition_set(sig, &d);
 	return 0;
@@ -277,6 +277,24 @@ __attribute__((noinline)) static void read_action(struct sigaction *to,
 	to->sa_flags = from->sa_flags;
 }
 
+/* Is a change to ACT (or NULL) the same in the child of a vfork, and none of the tables? Then
+ * nothing need tell the two apart, which takes a system call. */
+static bool is_plain(int sig, const struct sigaction *act)
+{
+	uint64_t bit = CP_SIGBIT(sig);
+
+	if (kinds[sig] != KIND_NONE && kinds[sig] != KIND_FATAL)
+		return false;
+	if (!act)
+		return true;
+	if (!(cp_load_seqcst(&programs) & bit) || may_be_passed(sig, act) ||
+	    !cp_handler_mask_is_plain(sig, act))
+		return false;
+	return cp_handler_mask_is_handler(act)
+		       ? (cp_load_seqcst(&caught) & bit) != 0
+		       : act->sa_handler == SIG_IGN || kinds[sig] == KIND_NONE;
+}
+
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction read = { .sa_flags = 0 };
@@ -292,7 +310,7 @@ int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction 
 	}
 	/* Asked once, because it takes a system call. */
 	active = cp_profiled_active();
-	ours = active && cp_profiled_is_this();
+	ours = active && (is_plain(sig, act) || cp_profiled_is_this());
 	act = cp_handler_mask_begin(&mask, sig, act, ours && cp_load_relaxed(&cp_deferred_on));
 	keeps = act && (!active || ours);
 	if (keeps)
@@ -354,17 +372,20 @@ static void look_at_alternate(void)
 
 void cp_signals_alternate_goes(const void *at, size_t size)
 {
-	/* A handler on the stack ends within this time. */
-	const struct timespec moment = { 0, 5000000 };
-	uint32_t why;
+	struct cp_thread *t;
+	uint32_t why, i = 0;
 
 	cp_altstack_invalidate(at, size);
-	why = cp_load_relaxed(&cp_deferred_on) ? cp_handler_stack_look_at(at, size) : 0;
-	if (!why || !cp_profiled_is_ours())
-		return;
-	leave_alternate_stacks();
-	cp_handler_stack_left(why);
-	cp_sys2(SYS_nanosleep, &moment, NULL);
+	while ((t = cp_thread_with_alternate(at, size, &i))) {
+		why = cp_handler_stack_taken();
+		/* Handlers that come with the first mode find that noted. */
+		if (!cp_profiled_is_ours())
+			return;
+		if (why)
+			leave_alternate_stacks();
+		cp_handler_stack_left(why);
+		cp_handler_stack_await(t);
+	}
 }
 
 long cp_signals_sigaltstack(const stack_t *ss, stack_t *old)
@@ -512,6 +533,31 @@ void cp_signals_remove(void)
 	for (int sig = 1; sig < 65; sig++)
 		if (kinds[sig] != KIND_PROF)
 			give_back(sig);
+}
+
+/* How long a SIGPROF of a timer that is gone may be on its way to the program's own handler. */
+#define LATE_NS 10000000
+
+/* A SIGPROF that is still pending somewhere would end a program that has the default. The kernel
+ * drops what is pending when a signal becomes ignored. */
+void cp_signals_give_prof_back(void)
+{
+	const struct timespec late = { 0, LATE_NS };
+	struct sigaction act, ignore = { .sa_handler = SIG_IGN }, now;
+
+	if (kinds[SIGPROF] != KIND_PROF)
+		return;
+	cp_disposition_view_get(SIGPROF, &act);
+	if (act.sa_handler != SIG_DFL)
+		cp_sys2(SYS_nanosleep, &late, NULL);
+	else if (cp_sigprof_handler_is_there())
+		CP_REAL(sigaction)(SIGPROF, &ignore, NULL);
+	kinds[SIGPROF] = KIND_NONE;
+	cp_store_relaxed(&cp_deferred_on, 0);
+	/* Unless the program has set another one meanwhile. */
+	if (CP_REAL(sigaction)(SIGPROF, &act, &now) == 0 && now.sa_handler != SIG_IGN &&
+	    !is_ours(&now))
+		CP_REAL(sigaction)(SIGPROF, &now, NULL);
 }
 
 static void really_ignore_prof(bool ignore)

@@ -16,7 +16,7 @@ struct kinds {
 	/* 64 more, for kinds that are being named, or were superfluous and are given back. A
 	 * kind's pages are touched only with its first span; of its histogram, only the pages that
 	 * durations fall into. */
-	struct cp_span_kind all[CP_SPANS_MAX + 64];
+	struct cp_span_kind all[CP_SPANS_NUMBERS];
 };
 
 #define ALL (sizeof(((struct kinds *)0)->all) / sizeof(struct cp_span_kind))
@@ -133,6 +133,16 @@ struct cp_span_kind *cp_spans_get(const char *name)
 struct cp_span_kind *cp_spans_find(const char *name)
 {
 	return look_up(name, false);
+}
+
+uint32_t cp_spans_number(const struct cp_span_kind *k)
+{
+	return (uint32_t)(k - cp_load_acquire(&kinds)->all);
+}
+
+const char *cp_spans_name(uint32_t number)
+{
+	return cp_load_acquire(&kinds)->all[number].name;
 }
 
 bool cp_spans_is(const struct cp_span_kind *k, const char *name)

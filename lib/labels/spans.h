@@ -8,6 +8,8 @@
 
 #define CP_SPAN_NAME 64
 #define CP_SPANS_MAX 256
+/* Numbers of kinds are below. */
+#define CP_SPANS_NUMBERS (CP_SPANS_MAX + 64)
 
 struct cp_span_kind {
 	uint32_t taken; /* 1 once a thread is writing its name */
@@ -24,6 +26,9 @@ struct cp_span_kind {
 struct cp_span_kind *cp_spans_get(const char *name);
 /* Returns the kind called NAME, or NULL. Never makes one. */
 struct cp_span_kind *cp_spans_find(const char *name);
+/* Returns a number for K, a kind that is in the table, and its name by that number. */
+uint32_t cp_spans_number(const struct cp_span_kind *k);
+const char *cp_spans_name(uint32_t number);
 /* Is K still the kind called NAME? A fork child removes all kinds. */
 bool cp_spans_is(const struct cp_span_kind *k, const char *name);
 /* Returns how many spans the measured one stands for if the CPU time of a span of kind K that

@@ -70,11 +70,15 @@ static void head(struct cp_comments *out, const struct cp_run *r, const struct c
 {
 	struct about about = { .out = out, .config = c };
 	uint64_t start = r->process_utc_ns ? r->process_utc_ns : r->start_utc_ns;
+	const struct cp_process_info *program = cp_process_info_last();
 	struct utsname u = { 0 };
 
 	cp_sys1(SYS_uname, &u);
 	cp_comments_line(out, "libcprof " PACKAGE_VERSION ", mode %s, pid %d, %s %s %s",
 			 r->ops->name, cp_sys_getpid(), u.sysname, u.release, u.machine);
+	if (program && *program->file)
+		cp_comments_line(out, "program: %s, started as %s", program->file,
+				 program->program);
 	cp_comments_line(out, "settings: unwind %s, max depth %u",
 			 cp_capture_settings.unwinder ? cp_capture_settings.unwinder->name : "none",
 			 cp_capture_settings.max_depth);
@@ -142,6 +146,11 @@ static void spans(struct cp_comments *out, const struct cp_run *r)
 	if (n > SPANS_SHOWN || lost)
 		cp_comments_line(out, "spans: %u more names; %lu spans of further names not kept",
 				 n > SPANS_SHOWN ? n - SPANS_SHOWN : 0, L(lost));
+	if (!w && cp_counted(CP_COUNT_LOST_TIMES))
+		cp_comments_line(out,
+				 "times: %lu spans and blocks of all modes are not in the index: "
+				 "too many at once",
+				 L(cp_counted(CP_COUNT_LOST_TIMES)));
 	cp_vec_release(&all);
 }
 

@@ -16,6 +16,8 @@
 /* From this many stacks on, the duration of a dump matters, because nothing is drained meanwhile.
  */
 #define LARGE 100000u
+/* Up to this many samples, a file is written by a process that has not lived for long. */
+#define LITTLE 256u
 
 static void row_labels(const void *run, const struct cp_stack *s, struct cp_encode_labels *to)
 {
@@ -46,6 +48,43 @@ static void add_types(const struct cp_run *r, struct cp_pprof_type *to,
 		memcpy(to + ops->type_count, ops->more, info->more_count * sizeof(*to));
 }
 
+/* A main mode's file without events needs no index, unless there are spans. A companion's has one:
+ * -from is told to both. */
+static bool has_times(const struct cp_run *r)
+{
+	return !r->window &&
+	       (r->times.seen ||
+		(r->times.budget && (r->ops->parent != r->mode || cp_shared_times_spans()->count)));
+}
+
+/* Returns how long after R's start the file begins, which is written at NOW. */
+static uint64_t from_of(const struct cp_run *r, uint64_t now)
+{
+	uint64_t since = r->since_ns < now ? r->since_ns : now;
+
+	return since > r->start_ns ? since - r->start_ns : 0;
+}
+
+/* Makes INFO, of the file of R's run, that of its end. */
+static int cut(const struct cp_run *r, struct cp_run_times *times, struct cp_comments *report,
+	       struct cp_profile_info *info, struct cp_vec *base)
+{
+	uint64_t from = from_of(r, times->now.ns);
+
+	if (!from)
+		return 0;
+	cp_comments_line(report, "dump: the last %s s, of %s s",
+			 cp_comments_seconds(times->now.ns - r->start_ns - from),
+			 cp_comments_seconds(times->now.ns - r->start_ns));
+	times->from = from;
+	info->base = base;
+	if (info->duration_ns) {
+		info->time_ns += from;
+		info->duration_ns = times->now.ns - r->start_ns - from;
+	}
+	return cp_cut_rows(r, times, base);
+}
+
 static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_sink *to)
 {
 	const struct cp_mode_ops *ops = r->ops;
@@ -66,6 +105,11 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.context = r,
 		.base = cp_consumers_base(r),
 	};
+	struct cp_run_times times = { .times = &r->times,
+				      .start_utc_ns = r->start_utc_ns,
+				      .start_ns = r->start_ns,
+				      .start_cpu_ns = r->start_cpu_ns };
+	struct cp_vec base = { .size = sizeof(struct cp_aggregate_base) };
 	struct cp_aggregate *a = &r->rows->aggregate;
 	struct cp_names *n = &r->rows->names;
 	int err = cp_names_update(n, a, c->symbolize != CP_SYMBOLIZE_NONE), closed;
@@ -76,16 +120,27 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	cp_comments_make(&report, r, c);
 	if (r->reason && *r->reason)
 		cp_comments_line(&report, "dump: %s", r->reason);
+	if (has_times(r)) {
+		times.now = cp_times_count_now();
+		info.times = &times;
+		err = cut(r, &times, &report, &info, &base);
+	}
 	info.comments = report.pointers;
 	info.comment_count = report.count;
 	if (r->window)
 		return cp_encode_write(a, n, &info, to);
-	err = cp_sink_gzip_open(&gzip, to, a->stacks.count > LARGE);
-	if (err)
-		return err;
-	err = cp_encode_write(a, n, &info, &gzip.sink);
-	closed = cp_sink_gzip_close(&gzip);
-	return err ? err : closed;
+	if (!err)
+		err = cp_sink_gzip_open(&gzip, to,
+					a->records <= LITTLE	  ? CP_GZIP_LITTLE
+					: a->stacks.count > LARGE ? CP_GZIP_MUCH
+								  : CP_GZIP_USUAL);
+	if (!err) {
+		err = cp_encode_write(a, n, &info, &gzip.sink);
+		closed = cp_sink_gzip_close(&gzip);
+		err = err ? err : closed;
+	}
+	cp_vec_release(&base);
+	return err;
 }
 
 static void settle_run(struct cp_run *r)
@@ -366,14 +421,13 @@ int cp_dump_numbered(struct cp_run *r, const struct cp_config *c, const char *re
 		return 0;
 	number = ++r->dumps;
 	bring_up_to_date(r);
-	/* A companion with nothing to show gets no file. */
-	if (r->ops->parent != r->mode && !r->rows->aggregate.records)
+	/* A companion with nothing to show gets no file: of the last seconds, one without times. */
+	if (r->ops->parent != r->mode &&
+	    (!r->rows->aggregate.records || (r->since_ns && !r->times.seen)))
 		return 0;
 	r->reason = reason;
 	err = write_file(r, c, number, true);
 	r->reason = NULL;
-	if (r->ops->dumped)
-		r->ops->dumped(r, number, err);
 	if (err)
 		say_failure(r, number, err, "on request");
 	else if (c->verbose)

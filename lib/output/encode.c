@@ -32,6 +32,8 @@ struct writing {
 	struct cp_index function_index;		 /* functions that were written, by name */
 	uint64_t locations, functions, mappings; /* numbers of ids handed out */
 	struct cp_row_labels labels;
+	struct cp_times_rows times_rows;
+	uint64_t samples; /* written so far */
 };
 
 static struct cp_thread_label *thread_at(const struct writing *x, uint32_t i)
@@ -208,8 +210,7 @@ static bool same_row(const struct writing *x, const struct cp_row *k, const stru
 
 /* Sum up FIRST and the rows like it up to END, which then have no stack. VALUES are in the file's
  * units. Returns false if all values are 0, which no sample may have. */
-static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_row *end,
-		     int64_t *values)
+static bool sum_rows(struct writing *x, struct cp_row *first, struct cp_row *end, int64_t *values)
 {
 	unsigned n = x->info->type_count, more = x->info->more_count;
 	uint64_t further[CP_ENCODE_MORE];
@@ -219,6 +220,7 @@ static bool sum_rows(const struct writing *x, struct cp_row *first, struct cp_ro
 	for (struct cp_row *r = first; r < end; r++) {
 		if (r != first && (r->stack == CP_INDEX_NONE || !same_row(x, first, r)))
 			continue;
+		cp_write_times_row(&x->times_rows, r->stack, first->stack);
 		for (unsigned v = 0; v < n; v++)
 			values[v] += cp_aggregate_since(x->a, r->stack, v, x->info->base);
 		if (more)
@@ -257,6 +259,7 @@ static void write_row(struct writing *x, struct cp_row *first, struct cp_row *en
 		labels = &with_own;
 	}
 	cp_pprof_sample(&x->w, ids, s->depth, values, labels->labels, labels->count);
+	cp_write_times_sample(&x->times_rows, first->stack, ++x->samples);
 }
 
 /* Rows are in another order in memory, so each row causes two cache misses, one after the other.
@@ -339,6 +342,8 @@ static void write_all(struct writing *x, struct cp_sink *sink)
 	write_rows(x);
 	write_mappings(x);
 	write_comments(x);
+	if (info->times)
+		cp_write_times(&x->w, info->times, x->a, &x->times_rows, x->samples);
 }
 
 int cp_encode_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_profile_info *info,
@@ -351,7 +356,8 @@ int cp_encode_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_
 			     .location_ids = { .size = sizeof(uint64_t) },
 			     .function_ids = { .size = sizeof(uint64_t) },
 			     .mapping_ids = { .size = sizeof(uint64_t) },
-			     .used = { .size = sizeof(struct used_mapping) } };
+			     .used = { .size = sizeof(struct used_mapping) },
+			     .times_rows = { { .size = sizeof(struct cp_times_row) } } };
 	int err = cp_row_labels_open(&x.labels, &x.w, info->labels);
 
 	if (!err)
@@ -366,6 +372,9 @@ int cp_encode_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_
 		err = make_ids(&x.mapping_ids, a->modules->mappings.count);
 	if (!err)
 		err = make_ids(&x.used, a->modules->mappings.count);
+	/* Without memory the file has no times. */
+	if (!err && info->times)
+		cp_vec_extend(&x.times_rows.rows, a->stacks.count);
 	if (!err) {
 		write_all(&x, sink);
 		err = cp_pprof_close(&x.w);
@@ -375,6 +384,7 @@ int cp_encode_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_
 	cp_vec_release(&x.function_ids);
 	cp_vec_release(&x.mapping_ids);
 	cp_vec_release(&x.used);
+	cp_vec_release(&x.times_rows.rows);
 	cp_rows_release(&x.rows);
 	cp_row_labels_close(&x.labels);
 	cp_index_release(&x.function_index);

@@ -15,7 +15,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/close_range.h>
-#include <linux/prctl.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>

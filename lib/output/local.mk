@@ -2,6 +2,7 @@
 LIB_SOURCES += \
 	%D%/comments.c \
 	%D%/consumers.c \
+	%D%/cut.c \
 	%D%/deflate.c \
 	%D%/dump.c \
 	%D%/encode.c \
@@ -16,4 +17,5 @@ LIB_SOURCES += \
 	%D%/sink_gzip.c \
 	%D%/sink_memory.c \
 	%D%/utf8.c \
-	%D%/wakers.c
+	%D%/wakers.c \
+	%D%/write_times.c

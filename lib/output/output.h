@@ -50,6 +50,7 @@ struct cp_run {
 	struct cp_run *rows;
 	struct cp_aggregate aggregate;
 	struct cp_names names;
+	struct cp_times times;
 	char path[CP_PATH_MAX]; /* absolute path of the file at exit; all templates but %n are
 				   expanded */
 	bool nofile;		/* nothing is ever written to PATH */
@@ -57,9 +58,11 @@ struct cp_run {
 	bool unique;		/* PATH contains the pid (%p) */
 	unsigned sequence;	/* number of files that this pid wrote before its last exec */
 	const char *reason;	/* reason for the current dump, for its comments; NULL = none */
-	bool late;		/* started from outside, while the program ran */
-	bool claimed;		/* this run wrote the file at PATH, and may replace it */
-	uint64_t inode;		/* inode of that file */
+	uint64_t since_ns; /* the current dump has only what was from then on, if there is an index;
+			      monotonic, 0 = all */
+	bool late;	   /* started from outside, while the program ran */
+	bool claimed;	   /* this run wrote the file at PATH, and may replace it */
+	uint64_t inode;	   /* inode of that file */
 	unsigned dumps; /* numbered dumps so far, including those of earlier runs in this process */
 	uint64_t process_utc_ns; /* for an exec'd program: time when its process began; else 0 */
 	uint64_t start_utc_ns, start_ns;      /* wall clock; monotonic */
@@ -85,8 +88,9 @@ struct cp_run {
 /* If R is a view of a window (consumers.c), the functions below report from the window's begin to
  * its end. */
 
-/* Make R empty and start its clocks. All runs share MODULES. */
-void cp_run_begin(struct cp_run *r, struct cp_modules *modules);
+/* Make R empty and start its clocks. All runs share MODULES. WITH: a run that has begun just now,
+ * and whose times R has; NULL: none. */
+void cp_run_begin(struct cp_run *r, struct cp_modules *modules, const struct cp_run *with);
 void cp_run_release(struct cp_run *r);
 
 /* Return the CPU time of the process since the start of R, and its wall time, in ns. */
@@ -203,6 +207,7 @@ int cp_dump_written_path(const struct cp_run *r, char *to, size_t size);
 /* Copy the path that cp_dump_final writes next to TO. Returns 0 or -ENAMETOOLONG. Any context; the
  * lock is not needed. */
 int cp_dump_path(const struct cp_run *r, char *to, size_t size);
+/* The next three write only the run's end if R has SINCE_NS. */
 /* Write to the next numbered file. REASON goes into its comments; NULL: no reason is given. */
 int cp_dump_numbered(struct cp_run *r, const struct cp_config *c, const char *reason);
 /* Removes the file of R's dump NUMBER. */
@@ -217,6 +222,18 @@ int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_conf
 		   struct cp_sink *sink);
 /* Begin a window of W now; earlier events are not written. Returns 0 or -ENOMEM. */
 int cp_dump_begin_window(struct cp_run *r, struct cp_consumer *w);
+
+/* cut.c
+ *
+ * The end of a run, from FROM (ns since its start) on, by its time index.
+ */
+
+/* Makes E, an event of the run, one of the run's end. Returns which share of it that is; 0: it was
+ * over. */
+double cp_cut_event(struct cp_time_event *e, uint64_t from);
+/* Makes BASE (struct cp_aggregate_base) what the rows of R had before the time of the file, which
+ * has TIMES. Values without a time belong to before. Returns 0 or -ENOMEM. */
+int cp_cut_rows(const struct cp_run *r, const struct cp_run_times *times, struct cp_vec *base);
 
 /* helper.c
  *
@@ -283,6 +300,7 @@ uint64_t cp_helper_watch_ns(void);
  */
 
 struct cp_comments;
+struct cp_diary_entry;
 struct cp_config_mode;
 struct cp_module_diff;
 
@@ -376,6 +394,9 @@ struct cp_mode_ops {
 	void (*totals)(struct cp_run *r);
 	/* Adds events that aren't in rings to R, in every drain. */
 	void (*collect)(struct cp_run *r);
+	/* The heap mode's: adds the birth or death of a block in the diary to R's time index.
+	 * Called after COLLECT. */
+	void (*block)(struct cp_run *r, const struct cp_diary_entry *e, uint32_t thread);
 	/* Called at the end of a drain, when there may be new rows whose modules may be about to go
 	 * away. */
 	void (*drained)(struct cp_run *r);
@@ -387,8 +408,6 @@ struct cp_mode_ops {
 	void (*settle)(struct cp_run *r);
 	/* Writes R's rows as the text that gperftools' functions return. */
 	int (*text)(struct cp_run *r, struct cp_sink *to);
-	/* Numbered dump NUMBER of R was written, or failed with ERR. */
-	void (*dumped)(struct cp_run *r, unsigned number, int err);
 	/* Writes sums of R that are known without a drain to TO, which has room for
 	 * CP_MODE_NUMBERS. Returns how many. For the control socket. */
 	unsigned (*numbers)(const struct cp_run *r, struct cp_mode_number *to);
@@ -406,6 +425,8 @@ struct cp_mode_ops {
 	/* Called for a record of T's ring before the record is taken; NULL = only count and weight
 	 * are summed. */
 	void (*record)(struct cp_run *r, struct cp_thread *t, const struct cp_record *record);
+	/* A record's weight is the time of COUNT waits that ended when it was made. */
+	bool waits;
 	/* Called in a drain for a record of a ring that is about to be added: changes its count and
 	 * weight into those of the rows. NULL = they are the same. */
 	void (*convert)(struct cp_record *record);

@@ -405,6 +405,39 @@ void cp_pprof_comment(struct cp_pprof *w, const char *text)
 	put_number(w, PROFILE_COMMENT, text_id(w, text));
 }
 
+size_t cp_pprof_begin(struct cp_pprof *w, unsigned field)
+{
+	return begin_message(w, field);
+}
+
+void cp_pprof_end(struct cp_pprof *w, size_t start)
+{
+	end_message(w, start);
+}
+
+void cp_pprof_number(struct cp_pprof *w, unsigned field, uint64_t v)
+{
+	put_number(w, field, v);
+}
+
+void cp_pprof_text(struct cp_pprof *w, unsigned field, const char *text)
+{
+	put_number(w, field, text_id(w, text));
+}
+
+void cp_pprof_bytes(struct cp_pprof *w, const void *bytes, size_t n)
+{
+	if (!n || !reserve(w, n))
+		return;
+	memcpy(w->scratch + w->scratch_used, bytes, n);
+	w->scratch_used += n;
+}
+
+void cp_pprof_flush(struct cp_pprof *w)
+{
+	flush(w, FLUSH_AT);
+}
+
 static void put_string(struct cp_pprof *w, const struct cp_intern_entry *e)
 {
 	put_tag(w, PROFILE_STRING, BYTES);

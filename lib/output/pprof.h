@@ -130,6 +130,11 @@ struct cp_memory_sink {
 void cp_sink_memory_open(struct cp_memory_sink *m);
 void cp_sink_memory_release(struct cp_memory_sink *m);
 
+/* How much data will follow. LITTLE, up to some 10 KB: zlib gets a small state, because in a short
+ * process the page faults of a large one take longer than the write. MUCH: speed matters more than
+ * a few per cent of the size. */
+enum cp_gzip_amount { CP_GZIP_LITTLE, CP_GZIP_USUAL, CP_GZIP_MUCH };
+
 /* Compresses with gzip and passes the bytes on to another sink; uses a zlib that was loaded on a
  * private handle. */
 struct cp_gzip_sink {
@@ -137,7 +142,7 @@ struct cp_gzip_sink {
 	struct cp_sink *next;
 	struct cp_gzip_state *state; /* zlib's state, in pages of its own */
 	struct cp_deflate *small;    /* the compressor's state if zlib isn't used */
-	bool large;
+	enum cp_gzip_amount amount;
 	int error;
 };
 
@@ -146,9 +151,8 @@ struct cp_gzip_sink {
  * loaded earlier in a way that lets the program's functions replace its own, or only the program's
  * malloc could load it. Then cp_gzip_sink compresses by itself (deflate.c). */
 int cp_sink_gzip_load(void);
-/* Returns 0 or -ENOMEM. NEXT must outlive G. LARGE: much data will follow, and speed matters more
- * than a few per cent of the size. */
-int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, bool large);
+/* Returns 0 or -ENOMEM. NEXT must outlive G. */
+int cp_sink_gzip_open(struct cp_gzip_sink *g, struct cp_sink *next, enum cp_gzip_amount amount);
 /* Flush and release the memory. Doesn't close NEXT. Returns 0 or the first error. */
 int cp_sink_gzip_close(struct cp_gzip_sink *g);
 
@@ -236,6 +240,15 @@ void cp_pprof_sample(struct cp_pprof *w, const uint64_t *location_ids, size_t de
  * writer is open. */
 struct cp_pprof_known cp_pprof_know(struct cp_pprof *w, const struct cp_pprof_label *label);
 void cp_pprof_comment(struct cp_pprof *w, const char *text);
+/* A message of other fields: each begin has its end, which takes the begin's result. */
+size_t cp_pprof_begin(struct cp_pprof *w, unsigned field);
+void cp_pprof_end(struct cp_pprof *w, size_t start);
+/* Within it: a number, which is left out if it is 0; a text's number; and bare bytes. */
+void cp_pprof_number(struct cp_pprof *w, unsigned field, uint64_t v);
+void cp_pprof_text(struct cp_pprof *w, unsigned field, const char *text);
+void cp_pprof_bytes(struct cp_pprof *w, const void *bytes, size_t n);
+/* After the outermost end. */
+void cp_pprof_flush(struct cp_pprof *w);
 /* Write the times and the rest of the string table, and release the writer's memory. Doesn't close
  * the sink. Returns 0 or the first error: -ENOMEM, or the sink's. Text that is not valid UTF-8 is
  * repaired when it is added. */
@@ -329,6 +342,7 @@ struct cp_profile_info {
 	const void *context;
 	const char *const *comments;
 	unsigned comment_count;
+	const struct cp_run_times *times; /* NULL = the file gets no time index */
 	const struct cp_vec *base; /* the values at the begin of a window, which are subtracted
 				      (cp_aggregate_since); NULL = none */
 };
@@ -337,6 +351,48 @@ struct cp_profile_info {
  */
 int cp_encode_write(struct cp_aggregate *a, struct cp_names *n, const struct cp_profile_info *info,
 		    struct cp_sink *sink);
+
+/* write_times.c
+ *
+ * The time index of a run as field 7361 of its file, which readers of pprof's format skip. All
+ * times are ns since the run's start, or since FROM. Parts of it are messages of their own with the
+ * same number, which protobuf's rules join, so no part is large.
+ */
+
+/* The index, and the run's clocks at its start and now. */
+struct cp_run_times {
+	const struct cp_times *times;
+	uint64_t start_utc_ns, start_ns, start_cpu_ns; /* universal; monotonic; of the process */
+	struct cp_times_counter now;		       /* when the profile's time was read */
+	uint64_t from; /* the file begins so many ns after the run's start; 0 = it has all */
+};
+
+/* What becomes of rows in the file: its row FIRST stands for it, too, and SAMPLE is FIRST's number
+ * in the file, from 1; 0 = it isn't written. */
+struct cp_times_row {
+	uint32_t first, sample;
+};
+
+struct cp_times_rows {
+	struct cp_vec rows; /* struct cp_times_row; empty: none are noted */
+};
+
+static inline void cp_write_times_row(struct cp_times_rows *x, uint32_t row, uint32_t first)
+{
+	if (row < x->rows.count)
+		CP_VEC_AT(&x->rows, struct cp_times_row, row)->first = first;
+}
+
+static inline void cp_write_times_sample(struct cp_times_rows *x, uint32_t first, uint64_t sample)
+{
+	if (first < x->rows.count)
+		CP_VEC_AT(&x->rows, struct cp_times_row, first)->sample = (uint32_t)sample;
+}
+
+/* Writes the index after all SAMPLES samples. */
+void cp_write_times(struct cp_pprof *w, const struct cp_run_times *times,
+		    const struct cp_aggregate *a, const struct cp_times_rows *rows,
+		    uint64_t samples);
 
 /* utf8.c
  *

@@ -19,15 +19,31 @@ static struct cp_tick_rate_pair pair_at(uint64_t ns)
 	return newest;
 }
 
-void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
+static void begin_at_the_same_time(struct cp_run *r, const struct cp_run *with)
 {
-	r->rows = r;
-	cp_aggregate_init(&r->aggregate, modules);
-	cp_names_init(&r->names);
+	r->start_utc_ns = with->start_utc_ns;
+	r->start_ns = with->start_ns;
+	r->start_ticks = with->start_ticks;
+	r->start_cpu_ns = with->start_cpu_ns;
+}
+
+static void begin_now(struct cp_run *r)
+{
 	r->start_utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
 	r->start_ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
 	r->start_ticks = pair_at(r->start_ns);
 	r->start_cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void cp_run_begin(struct cp_run *r, struct cp_modules *modules, const struct cp_run *with)
+{
+	r->rows = r;
+	cp_aggregate_init(&r->aggregate, modules);
+	cp_names_init(&r->names);
+	if (with)
+		begin_at_the_same_time(r, with);
+	else
+		begin_now(r);
 	r->own_base_ns = cp_own_time();
 	r->written_ns = 0;
 	r->said_lacks = false;
@@ -36,6 +52,7 @@ void cp_run_begin(struct cp_run *r, struct cp_modules *modules)
 	r->change_count = 0;
 	r->gave_up = false;
 	r->window = NULL;
+	cp_times_begin(&r->times, 0, 0, 0);
 	for (int i = 0; i < CP_COUNTS; i++)
 		r->base[i] = cp_counted_mode(r->mode, (enum cp_count)i);
 }
@@ -55,6 +72,7 @@ void cp_run_release(struct cp_run *r)
 	for (size_t i = 0; i < r->consumers.count; i++)
 		cp_run_release_consumer(CP_VEC_AT(&r->consumers, struct cp_consumer, i));
 	cp_vec_release(&r->consumers);
+	cp_times_release(&r->times);
 	cp_names_release(&r->names);
 	cp_aggregate_release(&r->aggregate);
 }

@@ -168,7 +168,8 @@ static uint32_t find_location(struct cp_aggregate *a, uint64_t pc)
 
 	if (pc - CP_PC_SPECIAL < SPECIALS)
 		return special[pc - CP_PC_SPECIAL];
-	if (!a->recent)
+	/* Of few locations, the cache's page faults would cost more than the look-ups. */
+	if (!a->recent && a->locations.count > RECENT / 8)
 		a->recent = cp_sys_map(RECENT * sizeof(*a->recent));
 	if (!a->recent)
 		return look_up(a, pc);
@@ -298,7 +299,7 @@ uint32_t cp_aggregate_relabel(struct cp_aggregate *a, uint32_t number, uint32_t 
 	return find_row(a, &key);
 }
 
-int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread)
+uint32_t cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread)
 {
 	uint32_t row = cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = record->pcs,
 								   .depth = record->depth,
@@ -309,15 +310,13 @@ int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uin
 	struct cp_stack *s;
 
 	if (row == CP_INDEX_NONE)
-		return -ENOMEM;
+		return row;
 	s = cp_aggregate_row_at(a, row);
 	s->values[0] += record->count;
 	s->values[1] += record->weight;
-	if (record->longest > s->values[CP_VALUE_LONGEST])
-		s->values[CP_VALUE_LONGEST] = record->longest;
 	a->records++;
 	a->weight += record->weight;
-	return 0;
+	return row;
 }
 
 void cp_aggregate_forget_locations(struct cp_aggregate *a)

@@ -3,5 +3,7 @@ LIB_SOURCES += \
 	%D%/aggregate.c \
 	%D%/aggregate_compact.c \
 	%D%/names.c \
+	%D%/shared_times.c \
 	%D%/strata.c \
-	%D%/tick_rate.c
+	%D%/tick_rate.c \
+	%D%/times.c

@@ -109,8 +109,9 @@ bool cp_aggregate_shares(const struct cp_aggregate *a, bool ended);
 /* Returns the number of the label that all threads called NAME share, or CP_INDEX_NONE without
  * memory. */
 uint32_t cp_aggregate_shared_thread(struct cp_aggregate *a, const char *name);
-/* Adds one record of THREAD. Returns 0, or -ENOMEM if the record isn't added. */
-int cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread);
+/* Adds one record of THREAD. Returns the number of its row; CP_INDEX_NONE: there was no memory, and
+ * the record isn't added. */
+uint32_t cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record, uint32_t thread);
 /* Returns the number of S's row, or CP_INDEX_NONE without memory. A new row has all values 0. For
  * sources that sum samples themselves and set the values. The modules must be fresh if S may have
  * new addresses. */
@@ -248,9 +249,14 @@ void cp_names_release(struct cp_names *n);
  * samples that make the sum uncertain bear the correction, in proportion to v^2 (1/p - 1) 1/p, their
  * part in its variance. So a stratum whose events are all sampled is exact in every row, events that
  * were sampled for sure are never scaled, and a small value of one row doesn't follow the chance of
- * a large one of another. If no sample has a share, or the samples sum to more than the total (an
- * event may be counted in one settle and sampled in the next), the total is distributed in proportion
- * to SELF. A sampler that knows no single events (a clock) tells SHARE alone.
+ * a large one of another. If no sample has a share, or the samples sum to more than the total, the
+ * total is distributed in proportion to SELF. A sampler that knows no single events (a clock) tells
+ * SHARE alone.
+ *
+ * A settle may come between an event's sample and its count. So who tells of events makes the sample
+ * first: samples of more than the total wait for the next settle, and are dropped after a second. An
+ * event that is counted first would be [not sampled] for good, and its sample would take the part of
+ * others.
  *
  * A correction by few samples is biased. A stratum with fewer than FEW samples and more events than
  * samples is therefore settled together with all such strata of the same tag, whatever their thread:
@@ -267,7 +273,7 @@ void cp_names_release(struct cp_names *n);
  * | cp_strata_release         | a run begins                                                    |
  * | *st = cp_strata_new(few)  | in a fork child: what the parent had may be half changed        |
  *
- * Strata and pending rows live from one settle to the next. Rows and threads are renumbered after a
+ * Strata live from one settle to the next. Rows and threads are renumbered after a
  * settle only (shrink.c). All under the collector's lock.
  */
 /* clang-format on */
@@ -275,6 +281,7 @@ void cp_names_release(struct cp_names *n);
 struct cp_strata {
 	struct cp_vec strata; /* struct stratum */
 	struct cp_vec rows;   /* struct pending, by row number */
+	struct cp_vec kept;   /* struct kept: samples that are not counted yet */
 	struct cp_index index;
 	uint64_t random; /* state of the random starts */
 	unsigned few;	 /* strata with fewer samples are settled together; 0 = none */
@@ -300,9 +307,15 @@ bool cp_strata_sampled(struct cp_strata *st, uint32_t row, uint32_t thread, uint
  * begins with 0. Returns false without memory: nothing was added. */
 bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 		     const uint64_t values[CP_VALUES]);
+/* Takes VALUES, or what there is of them, from the exact total of the stratum, until they are added
+ * again: their samples are known to come later. VALUES gets what was taken. */
+void cp_strata_withhold(struct cp_strata *st, uint32_t thread, uint64_t tag,
+			uint64_t values[CP_VALUES]);
 /* Adds all values since the last settle to A's rows. ADD adds to a row; NULL = each value is added.
  * Returns how much of values[1] is lost because no row could be made for it. */
 uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *add);
+/* Part of mode_ops.rows: SEE is called for each row that has samples which are not counted yet. */
+void cp_strata_rows(struct cp_strata *st, void (*see)(uint32_t *row, void *arg), void *arg);
 /* Returns the uncertainty of rows in VALUE: a row's variance is about this, times its value. 0 =
  * rows are exact. */
 static inline double cp_strata_unsure(const struct cp_strata *st, unsigned value)
@@ -352,5 +365,143 @@ struct cp_tick_watch {
 
 /* Adds a look at NOW, and returns the rate. SINCE holds the first look. */
 uint64_t cp_tick_rate_watch_look(struct cp_tick_watch *w, const struct cp_tick_rate_pair *now);
+
+/* times.c
+ *
+ * The time index of a run: when its events happened, on which thread, how long they took.
+ *
+ * The drain adds events, the dump reads them, both under the collector's lock. An event takes about
+ * ten bytes, in blocks that can be read each by itself, in the order in which events were added.
+ * When the budget is used up, half of the events are dropped at random, and the rest stands for
+ * twice as many (LEVEL). So the index covers the whole run, and a sum over its events is unbiased.
+ * From the first drop on, the sum of all events of each row is kept, too. A flight recorder (KEEP)
+ * keeps these sums from the start, and uses the oldest block again once all of it is too old.
+ * Without memory, events are dropped earlier; without memory for the sums, the index ends. Nothing
+ * else fails.
+ */
+
+struct cp_time_event {
+	uint64_t begin_ns;    /* since the run's start */
+	uint64_t duration_ns; /* 0 = it happened at a moment; of a death, the block's age */
+	uint64_t weight;      /* amount of what the mode measures: ns, bytes, events */
+	uint32_t thread;      /* label of the aggregate */
+	uint32_t row;	      /* of the aggregate; a death has the row of its birth */
+	uint32_t count; /* number of events; 0 = a wake: its WEIGHT is the waking thread's label */
+	bool is_death;	/* a heap block was freed: it and its birth are kept or dropped together */
+};
+
+/* When a thread lived. */
+struct cp_times_life {
+	uint64_t born;		   /* as in the thread's record */
+	uint64_t begin_ns, end_ns; /* since the run's start; END 0 = it is alive, or nobody knows */
+	bool is_known;		   /* its begin is known, and is not before the run's */
+};
+
+struct cp_times_block;
+
+struct cp_times {
+	uint64_t budget;		     /* bytes of blocks; 0 = there is no index */
+	uint64_t bytes;			     /* mapped */
+	uint64_t keep;			     /* ns; 0 = all events are kept */
+	uint64_t newest;		     /* the latest end of an event */
+	struct cp_times_block *first, *last; /* after the last one used, blocks may be empty */
+	unsigned level;			     /* each event stands for 2^LEVEL */
+	uint64_t seen;			     /* events ever added */
+	uint64_t seed;
+	bool sums;		/* RECORDED holds the sums of all events */
+	struct cp_vec recorded; /* uint64_t by row: weights of events that are no deaths */
+	struct cp_vec lives;	/* struct cp_times_life by label */
+};
+
+/* Makes T, which has nothing, an empty index of up to BUDGET bytes; 0: T takes no events. SEED:
+ * any number. KEEP: only events of the last so many ns are kept; 0 = all. */
+void cp_times_begin(struct cp_times *t, uint64_t budget, uint64_t keep, uint64_t seed);
+void cp_times_add(struct cp_times *t, const struct cp_time_event *e);
+/* Adds that the thread WAKER, a label, ended the wait E at END. Wait and wake are kept or dropped
+ * together. */
+void cp_times_wake(struct cp_times *t, const struct cp_time_event *e, uint64_t end, uint32_t waker);
+/* Returns whether E was over before the time that T keeps. NOW: since the run's start. */
+bool cp_times_is_old(const struct cp_times *t, const struct cp_time_event *e, uint64_t now);
+/* Returns the life of a label's thread, to be filled in; NULL without an index or memory. */
+struct cp_times_life *cp_times_life(struct cp_times *t, uint32_t thread);
+/* Releases everything. T takes no events afterwards. */
+void cp_times_release(struct cp_times *t);
+
+struct cp_times_reader {
+	const struct cp_times_block *block;
+	uint32_t at, end, row;
+	uint64_t begin;
+};
+
+/* Reads the events that are kept, in their order. T must not change meanwhile. */
+struct cp_times_reader cp_times_read(const struct cp_times *t);
+bool cp_times_next(struct cp_times_reader *r, struct cp_time_event *e);
+/* Writes E as the file has it after an event with BEGIN and ROW; CP_TIMES_EVENT bytes suffice.
+ * Returns the number of bytes. */
+#define CP_TIMES_EVENT 60
+size_t cp_times_encode(uint8_t *to, const struct cp_time_event *e, uint64_t begin, uint32_t row);
+
+/* Brings the clock of moments (cp_ticks_moment in sample.h) up to date. START: an earlier pair. */
+void cp_times_clock(const struct cp_tick_rate_pair *start);
+/* Returns MOMENT in ns since START_NS, a monotonic time; 0 if it was before. */
+uint64_t cp_times_ns(uint64_t moment, uint64_t start_ns);
+
+/* The process's memory and CPU time, about once a second. */
+struct cp_times_counter {
+	uint64_t ns; /* monotonic */
+	uint64_t resident, cpu_ns;
+};
+
+/* Takes them unless the last ones are new. */
+void cp_times_count(void);
+struct cp_times_counter cp_times_count_now(void);
+/* Returns those taken so far: struct cp_times_counter. */
+const struct cp_vec *cp_times_counters(void);
+/* In a fork child: forgets what the parent may have been changing. */
+void cp_times_fork_child(void);
+
+/* shared_times.c
+ *
+ * What the time indexes of all runs share: spans, and the threads of entries in the diary
+ * (sample/diary.h). All under the collector's lock.
+ */
+
+struct cp_times_thread {
+	int32_t tid; /* 0: nobody knows */
+	char name[CP_THREAD_NAME];
+	uint64_t born;		   /* as in its record */
+	uint64_t born_ns, gone_ns; /* monotonic; 0 = not known, it is alive */
+};
+
+/* Returns the number of the thread whose record was RECORD when it had the id TID. */
+uint32_t cp_shared_times_thread(uint32_t record, int32_t tid);
+/* T's record is being given up. */
+void cp_shared_times_thread_ended(const struct cp_thread *t);
+/* Reads the present names of those that are alive. */
+void cp_shared_times_name_threads(void);
+/* Returns all by number. */
+const struct cp_vec *cp_shared_times_threads(void);
+
+struct cp_times_span {
+	uint64_t begin_ns, duration_ns; /* monotonic */
+	uint32_t weight;		/* how many spans it stands for */
+	uint32_t thread, kind;		/* numbers of the thread, and of labels/spans.h */
+};
+
+/* Spans of this length are all recorded. A shorter one is recorded with a probability in proportion
+ * to its length, and stands for as many; so short spans cost nothing. When there are too many, the
+ * length doubles. 0: none are recorded. Any thread may read it. */
+#define CP_TIMES_SPAN_LONG UINT64_C(1000000)
+extern uint64_t cp_shared_times_span_long;
+
+/* Forgets all spans. They may take a quarter of BUDGET bytes; 0: none are recorded. KEEP: as in
+ * cp_times_begin. */
+#define CP_TIMES_SPANS_PART 4
+void cp_shared_times_spans_begin(uint64_t budget, uint64_t keep);
+/* Returns whether S was over before the time that is kept. NOW: monotonic. */
+bool cp_shared_times_span_is_old(const struct cp_times_span *s, uint64_t now);
+void cp_shared_times_span_add(const struct cp_times_span *s);
+const struct cp_vec *cp_shared_times_spans(void);
+void cp_shared_times_fork_child(void);
 
 #endif

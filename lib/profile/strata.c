@@ -4,7 +4,14 @@
 
 #include <string.h>
 
+#include "base/sys.h"
 #include "sample/sample.h"
+
+/* A sample whose event isn't counted yet is kept for later settles. What stays uncounted for this
+ * long never will be: a handler has jumped out between the two. */
+#define KEEP_NS UINT64_C(1000000000)
+/* Samples may exceed their events by rounding: less than this part is dropped. */
+#define ROUNDING 1024
 
 /* One value of a stratum, while it is settled. */
 struct portion {
@@ -24,6 +31,7 @@ struct portion {
 struct stratum {
 	uint64_t tag;
 	uint32_t thread;
+	bool joined;	/* others are settled with it: what is left belongs to no thread */
 	uint32_t with;	/* number of the stratum with which it is settled; mostly its own */
 	uint32_t first; /* the first of its tag that has few samples, plus 1: if it has no thread */
 	uint64_t samples;
@@ -37,6 +45,16 @@ struct pending {
 	uint32_t stratum;
 	uint64_t self[CP_VALUES];
 	double share[CP_VALUES], spread[CP_VALUES];
+	uint64_t kept_ns; /* when some of them were kept first, monotonic; 0 = all are new */
+};
+
+/* Samples of a row whose events are not counted yet. */
+struct kept {
+	uint32_t row;
+	bool by_thread; /* the stratum has the row's thread; false: none */
+	uint64_t tag, since_ns;
+	uint64_t self[CP_VALUES];
+	double share[CP_VALUES];
 };
 
 struct key {
@@ -122,6 +140,20 @@ bool cp_strata_exact(struct cp_strata *st, uint32_t thread, uint64_t tag,
 	return stratum != CP_INDEX_NONE;
 }
 
+void cp_strata_withhold(struct cp_strata *st, uint32_t thread, uint64_t tag,
+			uint64_t values[CP_VALUES])
+{
+	uint32_t stratum = find_stratum(st, thread, tag);
+
+	for (unsigned v = 0; v < CP_VALUES; v++) {
+		uint64_t *exact = stratum == CP_INDEX_NONE ? NULL : &at(st, stratum)->exact[v];
+
+		values[v] = !exact ? 0 : values[v] < *exact ? values[v] : *exact;
+		if (exact)
+			*exact -= values[v];
+	}
+}
+
 static void add_to(struct stratum *s, const struct pending *row)
 {
 	s->samples += row->samples;
@@ -181,7 +213,7 @@ static void join_small(struct cp_strata *st)
 			s->with = i;
 		if (s->with == i)
 			continue;
-		with->thread = CP_NO_THREAD;
+		with->joined = true;
 		for (unsigned v = 0; v < CP_VALUES; v++)
 			with->exact[v] += s->exact[v];
 		memset(s->exact, 0, sizeof(s->exact));
@@ -240,8 +272,63 @@ static void add_to_row(struct cp_aggregate *a, uint32_t row, const uint64_t valu
 	a->weight += values[1];
 }
 
+/* Keeps what of row ROW's samples, P, is not in VALUES, if their stratum has samples of more than
+ * was counted. Without memory it is lost. */
+static void keep_rest(struct cp_strata *st, uint32_t row, const struct pending *p,
+		      const uint64_t values[CP_VALUES], uint64_t now)
+{
+	const struct stratum *own = at(st, p->stratum), *s = settled_with(st, p->stratum);
+	struct kept k = { .row = row,
+			  .by_thread = own->thread != CP_NO_THREAD,
+			  .tag = own->tag,
+			  .since_ns = p->kept_ns ? p->kept_ns : now };
+	struct kept *to;
+	bool any = false;
+
+	for (unsigned v = 0; v < CP_VALUES; v++) {
+		const struct portion *o = &s->portions[v];
+
+		if (o->self <= s->exact[v] || (o->self - s->exact[v]) < o->self / ROUNDING ||
+		    p->self[v] <= values[v])
+			continue;
+		k.self[v] = p->self[v] - values[v];
+		k.share[v] = p->share[v] * (double)k.self[v] / (double)p->self[v];
+		any = true;
+	}
+	st->kept.size = sizeof(k);
+	to = any && now - k.since_ns <= KEEP_NS ? cp_vec_add(&st->kept) : NULL;
+	if (to)
+		*to = k;
+}
+
+/* What was kept is pending again. */
+static void take_kept(struct cp_strata *st, const struct cp_aggregate *a)
+{
+	for (size_t i = 0; i < st->kept.count; i++) {
+		const struct kept *k = CP_VEC_AT(&st->kept, struct kept, i);
+		uint32_t thread =
+			k->by_thread ? cp_aggregate_row_at(a, k->row)->thread : CP_NO_THREAD;
+		struct pending *p;
+
+		if (!cp_strata_sampled(st, k->row, thread, k->tag, k->self, k->share))
+			continue;
+		p = pending_at(st, k->row);
+		if (!p->kept_ns || k->since_ns < p->kept_ns)
+			p->kept_ns = k->since_ns;
+	}
+	st->kept.count = 0;
+}
+
+void cp_strata_rows(struct cp_strata *st, void (*see)(uint32_t *row, void *arg), void *arg)
+{
+	for (size_t i = 0; i < st->kept.count; i++)
+		see(&CP_VEC_AT(&st->kept, struct kept, i)->row, arg);
+}
+
 static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_add *how)
 {
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+
 	for (uint32_t row = 0; row < st->rows.count; row++) {
 		struct pending *p = pending_at(st, row);
 		struct stratum *s = p->samples ? settled_with(st, p->stratum) : NULL;
@@ -255,8 +342,10 @@ static void give_rows(struct cp_strata *st, struct cp_aggregate *a, cp_strata_ad
 				st->variance[v] +=
 					p->spread[v] * (1 - p->spread[v] / s->portions[v].spread);
 		}
-		if (s)
+		if (s) {
 			add_to_row(a, row, values, how);
+			keep_rest(st, row, p, values, now);
+		}
 	}
 }
 
@@ -266,7 +355,7 @@ static uint64_t give_rest(const struct cp_strata *st, const struct stratum *s,
 {
 	const struct cp_raw_stack stack = { .location =
 						    st->rest ? st->rest : CP_LOCATION_NOT_SAMPLED,
-					    .thread = s->thread,
+					    .thread = s->joined ? CP_NO_THREAD : s->thread,
 					    .tag = s->tag };
 	uint64_t rest[CP_VALUES], any = 0;
 	uint32_t row;
@@ -287,6 +376,7 @@ uint64_t cp_strata_settle(struct cp_strata *st, struct cp_aggregate *a, cp_strat
 {
 	uint64_t lost = 0;
 
+	take_kept(st, a);
 	sum_up(st);
 	join_small(st);
 	for (uint32_t i = 0; i < st->strata.count; i++)
@@ -307,5 +397,6 @@ void cp_strata_release(struct cp_strata *st)
 {
 	cp_vec_release(&st->strata);
 	cp_vec_release(&st->rows);
+	cp_vec_release(&st->kept);
 	cp_index_release(&st->index);
 }

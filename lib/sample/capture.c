@@ -127,7 +127,8 @@ static struct cp_record *reserve(struct cp_ring *ring, const struct cp_event *e,
 	record->count = e->count;
 	record->weight = e->weight;
 	record->tag = e->tag;
-	record->longest = e->longest;
+	record->more = e->more;
+	record->when = cp_capture_settings.times ? cp_ticks_moment() : 0;
 	return record;
 }
 
@@ -281,6 +282,7 @@ bool cp_capture_put(struct cp_thread *t, const struct cp_event *e, const struct 
 	if (!to)
 		return false;
 	to->labels = record->labels;
+	to->when = record->when ? record->when : to->when;
 	to->end = record->depth > room ? CP_UNWIND_TRUNCATED : record->end;
 	to->depth = record->depth > room ? (uint16_t)room : record->depth;
 	for (unsigned i = 0; i < to->depth; i++)

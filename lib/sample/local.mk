@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 SIGSAFE_SOURCES += \
 	%D%/capture.c \
+	%D%/diary.c \
 	%D%/gate.c \
 	%D%/labels.c \
 	%D%/labelset.c \

@@ -15,12 +15,6 @@ static uint64_t ended_ns;
 
 #define TRIES 100
 
-/* Returns the CPU clock of another thread of the process (clock_getcpuclockid(3)). */
-static int clock_of(uint32_t tid)
-{
-	return (int)(~tid << 3 | 6);
-}
-
 void cp_own_time_task_begin(void)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -49,7 +43,7 @@ static uint64_t of_tasks(void)
 		uint32_t seen = cp_load_seqcst(&changes);
 		uint32_t tid = cp_load_seqcst(&task);
 		uint64_t since = cp_load_seqcst(&began),
-			 now = tid ? cp_sys_clock_ns(clock_of(tid)) : 0;
+			 now = tid ? cp_sys_clock_ns(CP_THREAD_CLOCK(tid)) : 0;
 
 		sum = cp_load_seqcst(&ended_ns) + (now > since ? now - since : 0);
 		if (!(seen & 1) && cp_load_seqcst(&changes) == seen)

@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/sys.h"
 
 /* An event's period is up to 1/SPREAD of the requested one longer or shorter. A program whose
@@ -25,8 +26,6 @@
 #define SAMPLE_COUNT 1
 /* Word of a PERF_RECORD_LOST that tells the number of lost records. */
 #define LOST_COUNT 2
-
-size_t cp_perf_page = 4096;
 
 static uint64_t next_random(struct cp_perf *p)
 {
@@ -70,12 +69,12 @@ static int direct_signal(int fd, int tid)
 static void unmap(void *pages)
 {
 	if (pages)
-		cp_sys2(SYS_munmap, pages, 2 * cp_perf_page);
+		cp_sys2(SYS_munmap, pages, 2 * cp_pages_kernel());
 }
 
 static int map_event(int fd, void **pages)
 {
-	long at = cp_sys_map_fd(fd, 2 * cp_perf_page);
+	long at = cp_sys_map_fd(fd, 2 * cp_pages_kernel());
 
 	if (at < 0 && at > -4096)
 		return (int)at;
@@ -241,8 +240,8 @@ static void find_frames(const struct cp_perf *p, uint64_t at, struct cp_kernel_f
 {
 	uint64_t n;
 
-	f->words = (const uint64_t *)((const char *)p->pages + cp_perf_page);
-	f->mask = cp_perf_page / 8 - 1;
+	f->words = (const uint64_t *)((const char *)p->pages + cp_pages_kernel());
+	f->mask = cp_pages_kernel() / 8 - 1;
 	n = f->words[(at + SAMPLE_COUNT) & f->mask];
 	f->at = at + SAMPLE_COUNT + 1;
 	f->count = 0;
@@ -263,9 +262,9 @@ uint64_t cp_perf_event_written(const struct cp_perf *p)
 unsigned cp_perf_event_next(const struct cp_perf *p, struct cp_kernel_frames *frames,
 			    uint64_t *tail)
 {
-	const uint64_t *words = (const uint64_t *)((const char *)p->pages + cp_perf_page);
+	const uint64_t *words = (const uint64_t *)((const char *)p->pages + cp_pages_kernel());
 	uint64_t head = cp_load_acquire(&control(p)->data_head), at = control(p)->data_tail;
-	uint64_t mask = cp_perf_page / 8 - 1;
+	uint64_t mask = cp_pages_kernel() / 8 - 1;
 	unsigned hits = 0;
 
 	frames->count = 0;

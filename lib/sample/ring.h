@@ -114,16 +114,18 @@ CP_STACKMEM_RAW static inline bool cp_stackmem_read(struct cp_stackmem *m, uint6
 /* clang-format on */
 
 struct cp_record {
-	uint32_t words;	  /* whole record, this header included; see cp_ring_next for skips */
-	uint16_t depth;	  /* program counters that follow */
-	uint8_t mode;	  /* enum cprof_mode, or CP_RECORD_SKIP */
-	uint8_t end;	  /* enum cp_unwind_end */
-	uint64_t count;	  /* events in this record */
-	uint64_t weight;  /* amount of the measured quantity, in the mode's unit */
-	uint64_t tag;	  /* distinguishes rows of this mode beyond stack and labels; 0 = nothing */
-	uint64_t longest; /* the longest of these events, in WEIGHT's unit; 0 = not kept */
-	uint32_t labels;  /* the thread's label set, a number of thread.h */
-	uint64_t pcs[];	  /* leaf first, in the form that cp_unwinder.walk stores */
+	uint32_t words;	 /* whole record, this header included; see cp_ring_next for skips */
+	uint16_t depth;	 /* program counters that follow */
+	uint8_t mode;	 /* enum cprof_mode, or CP_RECORD_SKIP */
+	uint8_t end;	 /* enum cp_unwind_end */
+	uint64_t count;	 /* events in this record */
+	uint64_t weight; /* amount of the measured quantity, in the mode's unit */
+	uint64_t tag;	 /* distinguishes rows of this mode beyond stack and labels; 0 = nothing */
+	uint64_t more; /* of locks: the thread at the other end (cp_thread_who), or 0; of I/O: bytes
+			*/
+	uint64_t when; /* the moment at which it was recorded (cp_ticks_moment); 0 = not known */
+	uint32_t labels; /* the thread's label set, a number of thread.h */
+	uint64_t pcs[];	 /* leaf first, in the form that cp_unwinder.walk stores */
 };
 
 #define CP_RECORD_SKIP 255u

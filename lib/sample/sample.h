@@ -72,6 +72,7 @@ struct cp_capture_settings {
 	unsigned max_depth; /* frames, 1..4096 */
 	/* Called in the event's context when a ring becomes half full. */
 	void (*wake)(void);
+	bool times; /* records get the moment */
 	/* the program restricts its system calls, so cp_capture_here makes none */
 	bool restricted;
 };
@@ -88,7 +89,7 @@ struct cp_kernel_frames {
 /* One event; the fields are cp_record's. */
 struct cp_event {
 	enum cprof_mode mode;
-	uint64_t count, weight, tag, longest;
+	uint64_t count, weight, tag, more;
 };
 
 /* Records E with the stack of REGS for T, the calling thread, in the ring of T's signal handlers.
@@ -123,7 +124,8 @@ bool cp_capture_stack(struct cp_thread *t, const struct cp_regs *regs, struct cp
  * MAX return addresses, innermost first. Returns their number; 0 without memory or before an
  * unwinder is chosen. Async-signal-safe. */
 unsigned cp_capture_here(const struct cp_regs *regs, unsigned skip, void **to, unsigned max);
-/* Records E in T's ring of hooks, with the stack of RECORD, from cp_capture_stack. */
+/* Records E in T's ring of hooks, with the stack of RECORD, from cp_capture_stack, and its moment,
+ * if it has one. */
 bool cp_capture_put(struct cp_thread *t, const struct cp_event *e, const struct cp_record *record);
 
 /* gate.c
@@ -229,8 +231,6 @@ struct cp_perf {
 	int32_t fd;    /* the descriptor number in the event's signals; no longer open */
 };
 
-extern size_t cp_perf_page; /* the kernel's page size; set before the first event */
-
 /* Give thread TID, this one or another, an event of P->what that hits first after FIRST: a random
  * part of about BASE, at most 10^9 (ns of the task clock, else events). The first hit counts for a
  * whole period, so that threads that live shorter have their share on average. P must have no
@@ -325,6 +325,11 @@ static inline uint64_t cp_ticks(void)
 {
 	return __builtin_expect(cp_load_relaxed(&cp_ticks_forbidden) != 0, 0) ? 0 : cp_arch_ticks();
 }
+
+/* Returns the present moment: the counter or, where it is forbidden, the monotonic clock with this
+ * bit. cp_times_ns makes ns of both. */
+#define CP_MOMENT_IS_NS (UINT64_C(1) << 63)
+uint64_t cp_ticks_moment(void);
 
 /* Called before the calling thread makes this prctl: notes whether it forbids the counter. */
 void cp_ticks_see_prctl(int option, unsigned long value);

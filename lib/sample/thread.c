@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The registry of threads; see thread.h for the states and ownership. */
-#include "sample/thread.h"
+#include "sample/sample.h"
 
 #include <string.h>
 
@@ -99,8 +99,9 @@ struct cp_thread *cp_thread_of(int tid)
 	return NULL;
 }
 
-bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base)
+bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base, uint64_t size)
 {
+	cp_store_relaxed(&t->alternate_top, base + size);
 	/* Stored before the other records are read. Every thread does this, so one of two threads
 	 * sees the other's base. */
 	cp_store_seqcst(&t->alternate_base, base);
@@ -117,22 +118,29 @@ bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base)
 /* Limit of the search, so that unmapping stays fast in programs with thousands of threads. */
 #define ALTERNATES_MOST 256u
 
-bool cp_thread_has_alternate(const void *at, uint64_t size)
+static bool has_alternate_in(const struct cp_thread *t, uint64_t at, uint64_t size)
+{
+	uint64_t base = cp_load_seqcst(&t->alternate_base);
+
+	return base && base < at + size && at < cp_load_relaxed(&t->alternate_top) &&
+	       !cp_load_relaxed(&t->alternate_left);
+}
+
+struct cp_thread *cp_thread_with_alternate(const void *at, uint64_t size, uint32_t *index)
 {
 	int self = cp_sys_gettid();
 
-	for (uint32_t i = 0; i < cp_thread_limit() && i < ALTERNATES_MOST; i++) {
-		const struct cp_thread *t = cp_thread_at(i);
-		uint64_t base = cp_load_seqcst(&t->alternate_base);
+	while (*index < cp_thread_limit() && *index < ALTERNATES_MOST) {
+		struct cp_thread *t = cp_thread_at((*index)++);
 		int tid = cp_load_relaxed(&t->tid);
 
 		/* A thread may have ended since its record was seen last. */
-		if (base && base - (uintptr_t)at < size && tid != self &&
+		if (has_alternate_in(t, (uintptr_t)at, size) && tid != self &&
 		    cp_load_acquire(&t->state) == CP_THREAD_LIVE &&
 		    cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) == 0)
-			return true;
+			return t;
 	}
-	return false;
+	return NULL;
 }
 
 /* Adds one chunk after the SEEN records. Another thread may do it first. Returns false without
@@ -169,6 +177,8 @@ static void reset(struct cp_thread *t)
 	t->finishing = t->making = false;
 	t->unsignalled = 0;
 	t->tls = t->stack_low = t->stack_high = t->stack_size = 0;
+	t->born = t->gone = 0;
+	t->in_diary = false;
 	cp_store_relaxed(&t->alternate_base, 0);
 	t->ring = t->hook_ring = NULL;
 	t->labels = NULL;
@@ -225,6 +235,7 @@ void cp_thread_enter(struct cp_thread *t)
 	t->tls = (uint64_t)(uintptr_t)cp_thread_pointer();
 	cp_store_relaxed(&t->tid, cp_sys_gettid());
 	cp_self.thread = t;
+	t->born = cp_ticks_moment();
 	cp_store_release(&t->state, CP_THREAD_LIVE);
 }
 
@@ -233,6 +244,9 @@ void cp_thread_fork_child(struct cp_thread *keep)
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_thread *t = cp_thread_at(i);
 
+		/* A free record is empty, and its page is not to be copied for nothing. */
+		if (cp_load_relaxed(&t->state) == CP_THREAD_FREE)
+			continue;
 		/* Unmap the rings, whose contents are the parent's. */
 		cp_ring_discard(t->ring);
 		cp_ring_discard(t->hook_ring);

@@ -40,6 +40,7 @@ enum cp_count {
 	CP_COUNT_SHORT_BURSTS_NS, /* the part of it in threads that run for less than a tick at a
 				     time */
 	CP_COUNT_LOST_SPANS,	  /* spans whose latency was not kept: too many names */
+	CP_COUNT_LOST_TIMES,	  /* spans and blocks that no time index has: diary.h */
 	CP_COUNT_DUMPS,		  /* files written */
 	CP_COUNT_DUMP_FAILURES,	  /* files that could not be written */
 	CP_COUNTS
@@ -198,7 +199,10 @@ struct cp_thread {
 	uint64_t tls;	     /* TLS base, if it is libc's; 0 = not known */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
 	uint64_t stack_size;		/* as requested at creation; 0 = not known */
-	uint64_t alternate_base;	/* begin of its alternate signal stack; 0 = none */
+	bool in_diary;			/* it has left entries there: diary.h */
+	uint64_t born, gone;		/* moments (cp_ticks_moment); 0 = not known */
+	/* Its alternate signal stack: [alternate_base, alternate_top). A base of 0 = none. */
+	uint64_t alternate_base, alternate_top;
 	/* The thread writes its rings, and the drain empties them. NULL until the first sample. */
 	struct cp_ring *ring;	   /* for samples that the thread's signal handlers take */
 	struct cp_ring *hook_ring; /* for samples of hooks, which a handler may interrupt */
@@ -211,6 +215,8 @@ struct cp_thread {
 	uint64_t alternate_size;
 	bool alternate_invalid; /* the program's alternate stack can't be written to, so the
 				   profiler's stays */
+	/* No handler of the profiler is on the program's alternate stack, or will be. */
+	bool alternate_left;
 	void *(*start)(void *); /* the program's thread function, for the trampoline */
 	void *argument;
 	char name[CP_THREAD_NAME];
@@ -286,6 +292,7 @@ struct cp_self {
 	uint8_t marker; /* the mask bit of a spare signal also carries PROF_BLOCKED: host_signal.h
 			 */
 	uint8_t marker_blocked; /* the program itself blocks that spare signal */
+	uint8_t unshared;	/* no child of a vfork has this TLS: profiled.c */
 	int32_t child;		/* pid of a vfork child that has this thread's mask: mask.c */
 	uint64_t dlclose_frame; /* frame of the outermost dlclose */
 	struct cp_deferred_signal prof; /* the pending signal */
@@ -322,15 +329,22 @@ void cp_thread_free(struct cp_thread *t);
 void cp_thread_enter(struct cp_thread *t);
 /* Returns the record number INDEX, or NULL. Any context. */
 struct cp_thread *cp_thread_at(uint32_t index);
+/* Returns a value that identifies T even after another thread got its record. */
+static inline uint64_t cp_thread_who(const struct cp_thread *t)
+{
+	return (uint64_t)(uint32_t)cp_load_relaxed(&t->tid) << 32 | t->index;
+}
 /* Returns the live record of thread TID, or NULL. Any context. Looks at all records. */
 struct cp_thread *cp_thread_of(int tid);
-/* Sets the base of T's alternate signal stack; 0: no such stack. Returns true if another live
- * thread's alternate stack begins at BASE, too. Of two threads that call at once, at least one
+/* Sets T's alternate signal stack, of SIZE bytes at BASE; 0: no such stack. Returns true if another
+ * live thread's alternate stack begins at BASE, too. Of two threads that call at once, at least one
  * gets true. Any context. */
-bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base);
-/* Returns true if the alternate stack of a live thread other than the calling one begins in the
- * SIZE bytes at AT. Looks at the first 256 records only. Any context. */
-bool cp_thread_has_alternate(const void *at, uint64_t size);
+bool cp_thread_shares_alternate(struct cp_thread *t, uint64_t base, uint64_t size);
+/* Returns the first live thread from record *INDEX on, other than the calling one, that has a part
+ * of its alternate stack in the SIZE bytes at AT and has not left it (alternate_left), and sets
+ * *INDEX to the record after it; NULL if there is no such thread. Looks at the first 256 records
+ * only. Any context. */
+struct cp_thread *cp_thread_with_alternate(const void *at, uint64_t size, uint32_t *index);
 /* Returns one more than the highest index that was ever claimed. */
 uint32_t cp_thread_limit(void);
 /* In a fork child: sets every record but KEEP to FREE and gives up their rings. */

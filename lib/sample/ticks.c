@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Notes when the program forbids the processor's counter; see sample.h. */
 
-#include <linux/prctl.h>
-
 #include "sample/lock_clock.h"
 #include "base/sys.h"
 
@@ -21,6 +19,14 @@ static void forbid(void)
 	cp_store_seqcst(&cp_lock_clock.read, by_system_call);
 	cp_lock_clock_set(0);
 	cp_lock_clock_set_rough(0);
+}
+
+uint64_t cp_ticks_moment(void)
+{
+	uint64_t ticks = cp_ticks();
+
+	return ticks ? ticks & ~CP_MOMENT_IS_NS
+		     : cp_sys_clock_ns(CLOCK_MONOTONIC) | CP_MOMENT_IS_NS;
 }
 
 void cp_ticks_see_prctl(int option, unsigned long value)

@@ -165,7 +165,7 @@ static enum cp_wakes_count count_of(enum cp_wakes_how how, const struct cp_recor
 /* In a vfork's child, and in a clone that shares its maker's TLS, the record in TLS belongs to
  * another thread. */
 __attribute__((noinline)) static void record(const struct cp_wakes_wait *w, unsigned of,
-					     const struct cp_event *e, enum cp_wakes_how how,
+					     struct cp_event *e, enum cp_wakes_how how,
 					     struct cp_wakes_entries *entries, uint64_t ended,
 					     const void *function)
 {
@@ -183,6 +183,7 @@ __attribute__((noinline)) static void record(const struct cp_wakes_wait *w, unsi
 	cp_sys_sigmask(SIG_SETMASK, &all, &mask);
 	wake = entries ? take_wake(entries, w, ended, how == CP_WAKES_WOKEN_LAST, true) : NULL;
 	waker = wake ? record_of(entries, wake) : NULL;
+	e->more = waker ? waker->more : 0;
 	cp_regs_here(&regs);
 	if (cp_capture_below(t, e, &regs, function, waker, mark_of(how, waker)))
 		cp_add_relaxed(&cp_wakes_counts[of >> 1][count_of(how, waker)], 1);
@@ -213,7 +214,6 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 	event.mode = mode_of(of);
 	event.weight = delay * event.count;
 	event.tag = tag;
-	event.longest = 0;
 	cp_wakes_cancel(w);
 	if (sample && cp_load_relaxed(&w->thread->paused)) {
 		cp_count_mode(event.mode, CP_COUNT_LOST_PAUSED, 1);
@@ -290,9 +290,12 @@ __attribute__((noinline)) static void take_stack(struct cp_thread *t, const stru
 	struct cp_regs regs = { 0 };
 
 	record->depth = 0;
+	record->more = 0;
 	record->end = CP_UNWIND_COMPLETE;
-	if (!t || cp_load_relaxed(&t->paused) || cp_load_relaxed(&t->tid) != cp_sys_gettid() ||
-	    !takes(t))
+	if (!t || cp_load_relaxed(&t->paused) || cp_load_relaxed(&t->tid) != cp_sys_gettid())
+		return;
+	record->more = cp_thread_who(t);
+	if (!takes(t))
 		return;
 	record->mode = mode_of(w->of);
 	cp_regs_here(&regs);

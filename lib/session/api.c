@@ -95,6 +95,11 @@ static int set_numbers(struct cp_config *c, const struct cprof_options *o)
 	if (o->dump_signal)
 		c->dump_signal = o->dump_signal < 0 ? 0 : o->dump_signal;
 	c->dump_signal_asked = c->dump_signal_asked || o->dump_signal;
+	if (o->times && cp_config_values_times(o->times, &c->times))
+		return -EINVAL;
+	if (c->times && !(c->times & CP_CONFIG_TIMES_KEEP) &&
+	    (c->times < CP_CONFIG_TIMES_MIN || c->times > CP_CONFIG_TIMES_MAX))
+		return -EINVAL;
 	return 0;
 }
 
@@ -291,6 +296,13 @@ API int cprof_dump(const char *path)
 {
 	return path ? dump_to((int)cp_session_first_mode(), path)
 		    : cp_session_dump(CPROF_CPU, NULL);
+}
+
+API int cprof_dump_last(double seconds)
+{
+	if (!(seconds > 0))
+		return -EINVAL;
+	return cp_session_dump_last(seconds < 1e9 ? (uint64_t)(seconds * 1e9) : UINT64_MAX);
 }
 
 API int cprof_dump_mode_fd(int mode, int fd)

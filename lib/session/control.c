@@ -283,7 +283,8 @@ static int dump_mode(int fd)
 {
 	int m = mode_of(CP_MODES);
 	struct cp_memory_sink memory;
-	struct cp_window_call call = { .sink = &memory.sink };
+	struct cp_window_call call = { .sink = &memory.sink,
+				       .since_ns = cp_runs_since(number_of("last_ns")) };
 
 	if (m < 0 || !is_in_memory(fd))
 		return -EINVAL;
@@ -435,6 +436,7 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 		cp_collect_run(status, m);
 		m->result = set_setting(m);
 		break;
+	case CP_CONTROL_DETACH: m->result = cp_attached_end(); break;
 	case CP_CONTROL_THREADS: m->result = threads(fd); break;
 	default: m->result = -ENOSYS;
 	}

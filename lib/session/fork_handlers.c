@@ -9,6 +9,7 @@
 #include "session/session.h"
 
 #include "labels/spans.h"
+#include "sample/diary.h"
 #include "session/window.h"
 #include "unwind/unwind.h"
 
@@ -86,6 +87,7 @@ static const struct {
 	 * all later steps may take them. No capture is in flight, and nobody walks the modules. */
 	{ .step = reset_gate },
 	{ .step = cp_module_list_fork_child },
+	{ .step = cp_imports_fork_child },
 	{ .step = cp_cfi_modules_fork_child },
 	{ .step = cp_disposition_fork_child },
 	{ .step = cp_deferred_fork_child },
@@ -109,6 +111,7 @@ static const struct {
 	{ .step = cp_sweep_fork_child },
 	{ .step = cp_sweep_tids_fork_child },
 	{ .step = cp_spans_fork_child },
+	{ .step = cp_diary_fork_child },
 	{ .step = cp_notes_fork_child },
 	/* 5. The child as a process of its own: first its mark and its pid, which the rest asks for;
 	 * then whether it has a profile at all (CPROF_FOLLOW). */
@@ -119,6 +122,7 @@ static const struct {
 	{ .step = cp_own_time_fork_child },
 	{ .step = cp_runs_fork_child },
 	{ .step = cp_window_plan_checkpoint },
+	{ .step = cp_dump_on_begin },
 	{ .step = cp_push_fork_child },
 	{ .step = cp_serve_plan },
 	{ .step = cp_control_fork_child },

@@ -2,7 +2,9 @@
 LIB_SOURCES += \
 	%D%/api.c \
 	%D%/api_change.c \
+	%D%/attached.c \
 	%D%/control.c \
+	%D%/dump_on.c \
 	%D%/fork_handlers.c \
 	%D%/gperftools.c \
 	%D%/label_api.c \

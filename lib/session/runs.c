@@ -63,11 +63,37 @@ static int name_run(unsigned m)
 	return err;
 }
 
-static void begin_run(struct cp_run *r)
+/* Returns how much of the last time is kept, in ns; 0 = all of it. */
+static uint64_t times_keep(void)
 {
-	cp_run_begin(r, &cp_session.modules);
+	uint64_t times = cp_session.config.times;
+
+	return times & CP_CONFIG_TIMES_KEEP ? times & ~CP_CONFIG_TIMES_KEEP : 0;
+}
+
+static uint64_t times_bytes(void)
+{
+	return times_keep() ? CP_CONFIG_TIMES_KEEP_BYTES : cp_session.config.times;
+}
+
+uint64_t cp_runs_since(uint64_t last_ns)
+{
+	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC), keep = times_keep();
+
+	last_ns = keep && keep < last_ns ? keep : last_ns;
+	return !last_ns ? 0 : last_ns < now ? now - last_ns : 1;
+}
+
+static void begin_run(struct cp_run *r, const struct cp_run *with)
+{
+	if (!cp_runs_any())
+		cp_shared_times_spans_begin(times_bytes(), times_keep());
+	cp_run_begin(r, &cp_session.modules, with);
 	if (r->ops->view)
 		r->rows = &cp_session.runs[r->ops->parent];
+	else if (!r->nofile)
+		cp_times_begin(&r->times, times_bytes(), times_keep(),
+			       r->start_utc_ns ^ (uint64_t)cp_sys_getpid());
 }
 
 /* Releases R's rows after the last run that uses them has ended. */
@@ -84,7 +110,13 @@ static void release_rows(struct cp_run *r)
 		cp_run_release(rows);
 }
 
-int cp_runs_begin(unsigned m)
+static void end_spans(void)
+{
+	if (!cp_runs_any())
+		cp_shared_times_spans_begin(0, 0);
+}
+
+int cp_runs_begin(unsigned m, const struct cp_run **with)
 {
 	struct cp_run *r = &cp_session.runs[m];
 	int err;
@@ -101,13 +133,14 @@ int cp_runs_begin(unsigned m)
 	 * begun. */
 	if (!r->ops->view)
 		cp_drain_forget(r, cp_session.runs, &cp_session.modules);
-	begin_run(r);
+	begin_run(r, *with);
 	err = r->ops->start(r, &cp_session.config);
 	if (err < 0) {
 		release_rows(r);
 		return err;
 	}
 	r->running = true;
+	*with = *with ? *with : r;
 	return 0;
 }
 
@@ -124,6 +157,7 @@ int cp_runs_end(unsigned m, const char *when)
 	err = cp_dump_final(r, &cp_session.config, when);
 	r->running = false;
 	release_rows(r);
+	end_spans();
 	return err;
 }
 
@@ -135,6 +169,7 @@ void cp_runs_abandon(unsigned m)
 		r->ops->stop(r);
 	r->running = false;
 	release_rows(r);
+	end_spans();
 }
 
 void cp_runs_tell(const struct cp_config *c)
@@ -154,10 +189,14 @@ bool cp_runs_any(void)
 
 void cp_runs_fork_child(void)
 {
+	const struct cp_run *with = NULL;
+
 	/* A thread that isn't in the child may have been changing the parent's data. So the data
 	 * is not released but left in place; its pages are shared with the parent until
 	 * written. */
 	cp_modules_init(&cp_session.modules);
+	cp_times_fork_child();
+	cp_shared_times_fork_child();
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		struct cp_run *r = &cp_session.runs[m];
 
@@ -166,7 +205,8 @@ void cp_runs_fork_child(void)
 		/* Without a name no file can be written; the error is reported at the write. */
 		if (name_run(m) < 0)
 			r->path[0] = '\0';
-		begin_run(r);
+		begin_run(r, with);
+		with = r;
 		r->dumps = 0;
 	}
 }

@@ -211,6 +211,16 @@ int cp_session_dump(enum cprof_mode mode, const char *path)
 	return call.result;
 }
 
+int cp_session_dump_last(uint64_t ns)
+{
+	struct cp_window_call call = { .modes = CP_REQUEST_DUMP, .since_ns = cp_runs_since(ns) };
+
+	if (!cp_profiled_is_ours())
+		return -ESRCH;
+	cp_collect_run(cp_window_dump, &call);
+	return call.result;
+}
+
 /* Only the encoding runs under the lock. A reader that doesn't read would otherwise block the
  * lock, and with it every way out of the process. */
 int cp_session_dump_fd(enum cprof_mode mode, int fd)

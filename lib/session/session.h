@@ -30,6 +30,19 @@ int cp_api_change_end(int err);
  * that the child doesn't have. */
 bool cp_api_change_fork_child(void);
 
+/* attached.c
+ *
+ * The end of a session in a process that ran already when libcprof was loaded (base/attach.h). */
+
+/* Note that there is such a session. */
+void cp_attached_note(void);
+/* Is there one? */
+bool cp_attached(void);
+/* End it: the modes, with their files, the control socket, and what hooks/attach.c has begun.
+ * Returns 0, -ESRCH, -EOPNOTSUPP or -EBUSY (base/control.h). In the collector, without its lock;
+ * the collector ends after the answer. */
+int cp_attached_end(void);
+
 /* control.c
  *
  * Answers requests of other processes, which come over the control socket (base/control.h). Runs in
@@ -261,12 +274,15 @@ bool cp_runs_toggled(unsigned m);
 /* Returns whether a mode is on. Any context, without the lock. */
 bool cp_runs_any(void);
 
-/* Returns 0, or a negative errno; the mode is then off. */
-int cp_runs_begin(unsigned m);
+/* Returns 0, or a negative errno; the mode is then off. Modes that begin together have one zero of
+ * their times, that of *WITH; NULL: M is the first, and becomes it. */
+int cp_runs_begin(unsigned m, const struct cp_run **with);
 /* Writes M's file at its own path and drops the collected samples. Returns the write's error. */
 int cp_runs_end(unsigned m, const char *when);
 /* The same without a file. */
 void cp_runs_abandon(unsigned m);
+/* Returns when the last LAST_NS, or what is kept of them, begin: monotonic, 0 = with the runs. */
+uint64_t cp_runs_since(uint64_t last_ns);
 /* In a fork child, without the lock: the modes that are on begin anew, under the child's name. */
 void cp_runs_fork_child(void);
 /* Print what the user should know of the modes of C that are on. Call without the lock, after they
@@ -287,6 +303,27 @@ void cp_serve_plan(void);
 uint64_t cp_serve_due(void);
 /* Starts the helper if it is time. In the collector. */
 void cp_serve_start(void);
+
+/* dump_on.c
+ *
+ * CPROF_DUMP_ON: when a span was long, or much memory is in use, the collector writes the last
+ * seconds of all modes to the next number: at most once a minute, and the last eight stay.
+ */
+
+/* A span that takes longer than this may be one to dump on; UINT64_MAX: none. */
+extern uint64_t cp_dump_on_span_most;
+/* A span called NAME that LASTED so many ns has ended. Any context. */
+void cp_dump_on_span(const char *name, uint64_t lasted);
+/* The rest is called under the collector's lock, and in a fork child. */
+void cp_dump_on_begin(void);
+/* Returns when look is to be called, in monotonic ns. */
+uint64_t cp_dump_on_due(void);
+/* Returns whether to dump now. AT_ONCE: the process is about to end. Then, when all is drained,
+ * reason returns why, and sets *SINCE_NS to the begin of the time to be written; after the dump,
+ * dumped removes the files before the last eight. */
+bool cp_dump_on_look(bool at_once);
+const char *cp_dump_on_reason(uint64_t *since_ns);
+void cp_dump_on_dumped(void);
 
 /* session.c
  *
@@ -321,7 +358,9 @@ void cp_session_finish(const char *when, unsigned seconds);
 /* Writes MODE to PATH, which is absolute; or, if PATH is NULL, all modes to the next number.
  * Returns 0 or a negative errno. */
 int cp_session_dump(enum cprof_mode mode, const char *path);
-/* The same to a descriptor. Waits for the descriptor's reader without limit. */
+/* Writes the last NS of all modes to the next number. */
+int cp_session_dump_last(uint64_t ns);
+/* As cp_session_dump, to a descriptor. Waits for the descriptor's reader without limit. */
 int cp_session_dump_fd(enum cprof_mode mode, int fd);
 /* Writes the heap and its companions to the next number. REASON, if not NULL, goes into their
  * comments. */
@@ -380,17 +419,11 @@ void cp_session_start_learn_tree(void);
  * process.c. */
 
 struct cp_session {
-	/* Every process writes these, so they lie together (base/start_data.h). */
+	/* Every process and each fork's child writes these, so they lie together
+	 * (base/start_data.h). */
 	bool process_tree_known;
-	bool ending;   /* the last files were written or are being written */
-	bool finished; /* the helper has the files, so they aren't written again */
-	struct cp_process_tree process_tree;
-	struct cp_process_info facts;
-	struct cp_config config;
-	struct cp_modules modules; /* shared by all runs */
-	struct cp_run runs[CP_MODES];
-	/* CPUPROFILE and the other variables as descendants have them; NULL = not set */
-	const char *shared[CP_MAIN_MODES];
+	bool ending;	  /* the last files were written or are being written */
+	bool finished;	  /* the helper has the files, so they aren't written again */
 	unsigned windows; /* number of times that the session was toggled on */
 	/* LEAVING: threads on their way into execve or out of the process. They end the collector
 	 * wherever it is, so the collector begins no file meanwhile. PUT_OFF: the requests that
@@ -404,6 +437,13 @@ struct cp_session {
 	int follower;	     /* process id of that helper; 0 = unknown */
 	bool followed; /* a helper pushes windows of this process, and the last one at its end */
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
+	struct cp_process_tree process_tree;
+	struct cp_process_info facts;
+	struct cp_config config;
+	struct cp_modules modules; /* shared by all runs */
+	struct cp_run runs[CP_MODES];
+	/* CPUPROFILE and the other variables as descendants have them; NULL = not set */
+	const char *shared[CP_MAIN_MODES];
 };
 
 extern struct cp_session cp_session; /* defined in runs.c */

@@ -35,6 +35,7 @@ static int choose_engine(void)
 {
 	cp_capture_settings.unwinder = cp_unwinders_choose(cp_session.config.unwind);
 	cp_capture_settings.max_depth = cp_session.config.max_depth;
+	cp_capture_settings.times = cp_session.config.times != 0;
 	cp_capture_settings.wake = wake;
 	cp_ring_configure(cp_session.config.max_depth);
 	return cp_capture_settings.unwinder ? 0 : -ENOSYS;

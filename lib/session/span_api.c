@@ -6,6 +6,8 @@
 #include "session/session.h"
 #include "labels/spans.h"
 #include "modes/heap/signal/heap_hot.h"
+#include "profile/profile.h"
+#include "sample/diary.h"
 
 #define API __attribute__((visibility("default")))
 /* The size of the struct before CPU_NS was added. */
@@ -119,6 +121,36 @@ static struct cp_span_kind *kind_of(const struct cprof_span *s)
 
 /* ---- spans ---- */
 
+/* A hash of the time is random: no program is in step with it. */
+static uint64_t random_of(uint64_t now)
+{
+	uint64_t h = (now ^ (uintptr_t)&cp_self) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+}
+
+/* Adds the span to the time indexes, or not: see shared_times.c. */
+static void note_span(const struct cprof_span *s, const struct cp_span_kind *kind, uint64_t now,
+		      uint64_t lasted)
+{
+	uint64_t all_from = cp_load_relaxed(&cp_shared_times_span_long), random, weight = 1;
+
+	if (lasted < all_from) {
+		random = random_of(now);
+		if ((unsigned __int128)random * all_from >> 64 >= lasted)
+			return;
+		/* Rounded at random, so that the mean is right. */
+		weight = (all_from + random_of(random) % lasted) / lasted;
+	}
+	if (!all_from)
+		return;
+	cp_diary_add(&(struct cp_diary_entry){ .kind = CP_DIARY_SPAN,
+					       .begin_ns = s->start_ns,
+					       .end_ns = now,
+					       .size = weight,
+					       .what = cp_spans_number(kind) });
+}
+
 static void begin_span(struct cprof_span *s)
 {
 	s->label = cprof_label_scope_begin("span", s->name);
@@ -156,6 +188,9 @@ API uint64_t cprof_span_end(struct cprof_span *span)
 	if (kind) {
 		end_costs(span, kind, lasted);
 		cp_histogram_add(&kind->latency, lasted);
+		note_span(span, kind, now, lasted);
+		if (cp_unlikely(lasted > cp_load_relaxed(&cp_dump_on_span_most)))
+			cp_dump_on_span(kind->name, lasted);
 	}
 	cprof_label_scope_end(&span->label);
 	span->name = NULL;

@@ -20,13 +20,14 @@ void cp_window_plan_checkpoint(void)
 static void toggle(void)
 {
 	enum cprof_mode mode = cp_session.config.named_mode;
+	const struct cp_run *first = NULL;
 	bool on = !cp_session.runs[mode].running;
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
 		if (!cp_runs_wants(m) || cp_runs_parent(m) != mode)
 			continue;
 		if (on)
-			cp_runs_begin(m);
+			cp_runs_begin(m, &first);
 		else
 			cp_runs_end(m, "when toggled off");
 	}
@@ -87,7 +88,8 @@ static int write_all(const char *when, bool before_exec)
 	return first;
 }
 
-static int dump_numbered(uint32_t modes, const char *reason)
+/* The modes' files are of the moment of the drain before. */
+static int dump_numbered(uint32_t modes, const char *reason, uint64_t since_ns)
 {
 	int first = 0;
 
@@ -95,11 +97,28 @@ static int dump_numbered(uint32_t modes, const char *reason)
 		struct cp_run *r = &cp_session.runs[m];
 		int err = 0;
 
-		if (r->running && (modes & CP_REQUEST_DUMP_OF(r->ops->parent)))
-			err = cp_dump_numbered(r, &cp_session.config, reason);
+		if (!r->running || !(modes & CP_REQUEST_DUMP_OF(r->ops->parent)))
+			continue;
+		r->since_ns = since_ns;
+		err = cp_dump_numbered(r, &cp_session.config, reason);
+		r->since_ns = 0;
 		first = first ? first : err;
 	}
 	return first;
+}
+
+/* Dumps if something happened that CPROF_DUMP_ON has. */
+static void dump_on(bool at_once)
+{
+	uint64_t since;
+	const char *reason;
+
+	if (!cp_dump_on_look(at_once))
+		return;
+	cp_drain_all(cp_session.runs, &cp_session.modules);
+	reason = cp_dump_on_reason(&since);
+	dump_numbered(CP_REQUEST_DUMP, reason, since);
+	cp_dump_on_dumped();
 }
 
 /* Ends the mode PARENT and its companions, with files if WRITE. Returns the first error. */
@@ -159,6 +178,8 @@ static void serve_runs(uint32_t requests)
 		end_timed();
 		window_tick();
 		cp_push_serve();
+		if (!cp_load_seqcst(&cp_session.leaving))
+			dump_on(false);
 	}
 	if (!(requests & DRAINS) && !checkpoint)
 		return;
@@ -169,7 +190,7 @@ static void serve_runs(uint32_t requests)
 	}
 	cp_drain_all(cp_session.runs, &cp_session.modules);
 	if (requests & CP_REQUEST_DUMP)
-		dump_numbered(requests, NULL);
+		dump_numbered(requests, NULL, 0);
 	if (checkpoint) {
 		write_all("at a checkpoint", false);
 		cp_window_plan_checkpoint();
@@ -210,16 +231,18 @@ uint64_t cp_window_due(void)
 		if (until && until < first)
 			first = until;
 	}
+	first = cp_dump_on_due() < first ? cp_dump_on_due() : first;
 	return cp_push_due() < first ? cp_push_due() : first;
 }
 
 void cp_window_begin(void *arg)
 {
 	struct cp_window_call *c = arg;
+	const struct cp_run *first = NULL;
 
 	cp_modules_init(&cp_session.modules);
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {
-		int err = cp_runs_wants(m) && !cp_runs_toggled(m) ? cp_runs_begin(m) : 0;
+		int err = cp_runs_wants(m) && !cp_runs_toggled(m) ? cp_runs_begin(m, &first) : 0;
 
 		if (!err)
 			continue;
@@ -228,23 +251,25 @@ void cp_window_begin(void *arg)
 			c->failed(m, err);
 	}
 	cp_window_plan_checkpoint();
+	cp_dump_on_begin();
 	cp_push_plan();
 	cp_serve_plan();
 }
 
-static int begin_family(enum cprof_mode parent)
+static int begin_family(enum cprof_mode parent, const struct cp_run **with)
 {
 	int err = 0;
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES && !err; m = cp_mode_ops_after(m))
 		if (cp_runs_wants(m) && cp_runs_parent(m) == parent)
-			err = cp_runs_begin(m);
+			err = cp_runs_begin(m, with);
 	return err;
 }
 
 void cp_window_add(void *arg)
 {
 	struct cp_window_call *c = arg;
+	const struct cp_run *first = NULL;
 	bool added[CP_MAIN_MODES] = { false };
 
 	if (!cp_runs_any())
@@ -256,7 +281,7 @@ void cp_window_add(void *arg)
 			continue;
 		cp_config_take_mode(&cp_session.config, c->config, m);
 		added[m] = true;
-		c->result = begin_family(m);
+		c->result = begin_family(m, &first);
 		cp_session.until[m] = c->until;
 		cp_session.runs[m].late = c->late;
 	}
@@ -403,24 +428,31 @@ void cp_window_asked(void *arg)
 	uint32_t asked =
 		cp_exchange_acqrel(&cp_session.put_off, 0) | cp_collect_take(CP_REQUEST_DUMP);
 
-	if (!(asked & CP_REQUEST_DUMP) || !cp_runs_any())
+	if (!cp_runs_any())
 		return;
 	cp_own_time_work_begin();
-	cp_drain_all(cp_session.runs, &cp_session.modules);
-	dump_numbered(asked, NULL);
+	dump_on(true);
+	if (asked & CP_REQUEST_DUMP) {
+		cp_drain_all(cp_session.runs, &cp_session.modules);
+		dump_numbered(asked, NULL, 0);
+	}
 	cp_own_time_work_end();
 }
 
 static int dump_one(const struct cp_window_call *c)
 {
 	struct cp_run *r = &cp_session.runs[c->mode];
+	int err;
 
 	if (!r->running)
 		return -ESRCH;
 	if (c->as_text)
 		return r->ops->text ? r->ops->text(r, c->sink) : -EINVAL;
-	return c->path ? cp_dump_to_path(r, &cp_session.config, c->path)
-		       : cp_dump_to_sink(r, &cp_session.config, c->sink);
+	r->since_ns = c->since_ns;
+	err = c->path ? cp_dump_to_path(r, &cp_session.config, c->path)
+		      : cp_dump_to_sink(r, &cp_session.config, c->sink);
+	r->since_ns = 0;
+	return err;
 }
 
 void cp_window_dump(void *arg)
@@ -433,7 +465,8 @@ void cp_window_dump(void *arg)
 	}
 	cp_own_time_work_begin();
 	cp_drain_all(cp_session.runs, &cp_session.modules);
-	c->result = c->path || c->sink ? dump_one(c) : dump_numbered(c->modes, c->when);
+	c->result =
+		c->path || c->sink ? dump_one(c) : dump_numbered(c->modes, c->when, c->since_ns);
 	cp_own_time_work_end();
 }
 

@@ -32,6 +32,7 @@ struct cp_window_call {
 	struct cp_sink *sink; /* for a dump, or NULL */
 	bool before_exec;
 	bool as_text;			/* for a dump of the heap to SINK */
+	uint64_t since_ns;		/* for a dump, as in struct cp_run */
 	uint32_t modes;			/* for a numbered dump: CP_REQUEST_DUMP_OF */
 	const struct cp_config *config; /* the modes to add */
 	uint64_t until; /* for the modes to add: when they end; see struct cp_session */

@@ -107,6 +107,9 @@ static void read_common(const struct cp_config_reader *r, struct cp_config *c)
 	/* A served process must be reachable before a mode is on. */
 	if (c->serve[0] && !cp_config_reader_get(r, "CPROF_CONTROL"))
 		c->control = CP_CONTROL_ON;
+	/* The index of a long run has few events of its last seconds. */
+	if (c->dump_on[0] && !cp_config_reader_get(r, "CPROF_TIMES"))
+		c->times = CP_CONFIG_TIMES_KEEP | CP_CONFIG_TIMES_DUMP_ON;
 }
 
 static void read_path(const struct cp_config_reader *r, struct cp_config *c, unsigned m)

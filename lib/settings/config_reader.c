@@ -104,6 +104,7 @@ static size_t size_of(const struct cp_config_row *row)
 	switch (row->kind) {
 	case CP_CONFIG_TEXT: return CP_CONFIG_TEXT_SIZE;
 	case CP_CONFIG_SIZE:
+	case CP_CONFIG_TIMES:
 	case CP_CONFIG_DURATION: return sizeof(uint64_t);
 	case CP_CONFIG_SWITCH: return sizeof(bool);
 	default: return sizeof(unsigned);
@@ -113,7 +114,7 @@ static size_t size_of(const struct cp_config_row *row)
 /* Moves N, which was parsed with result ERR, into ROW's range. Returns whether it was outside. */
 static bool limit(const struct cp_config_row *row, int err, uint64_t *n, uint64_t before)
 {
-	bool off = row->kind == CP_CONFIG_DURATION && !*n;
+	bool off = (row->kind == CP_CONFIG_DURATION || row->kind == CP_CONFIG_TIMES) && !*n;
 
 	if (!err && (off || (*n >= row->min && *n <= row->max)))
 		return false;
@@ -181,6 +182,12 @@ static bool parse_value(const struct cp_config_row *row, const char *value, unio
 		bad = limit(row, cp_config_values_size(value, &n), &n, f->big);
 		f->big = n;
 		return bad;
+	case CP_CONFIG_TIMES:
+		bad = cp_config_values_times(value, &n) != 0;
+		if (bad || !(n & CP_CONFIG_TIMES_KEEP))
+			bad = limit(row, bad ? -EINVAL : 0, &n, f->big);
+		f->big = n;
+		return bad;
 	case CP_CONFIG_DURATION:
 		bad = limit(row, cp_config_values_duration(value, &n), &n, f->big);
 		f->big = n;
@@ -206,6 +213,12 @@ static void show_value(const struct cp_config_row *row, const union field *f, ch
 		else
 			cp_text_format(to, size, "%u%s", f->number & ~CP_CONFIG_PERCENT,
 				       f->number & CP_CONFIG_PERCENT ? "%" : "");
+		break;
+	case CP_CONFIG_TIMES:
+		if (f->big & CP_CONFIG_TIMES_KEEP)
+			cp_config_values_duration_text(f->big & ~CP_CONFIG_TIMES_KEEP, to, size);
+		else
+			cp_text_format(to, size, "%lu", (unsigned long)f->big);
 		break;
 	case CP_CONFIG_SIZE: cp_text_format(to, size, "%lu", (unsigned long)f->big); break;
 	case CP_CONFIG_DURATION: cp_config_values_duration_text(f->big, to, size); break;

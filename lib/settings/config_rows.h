@@ -13,6 +13,8 @@
 	{ CP_CONFIG_AT(NUMBER, variable, field), .standard = (default), .min = (least), .max = (most), .accepted = __VA_ARGS__ }
 #define SIZE(variable, field, default, least, most, ...) \
 	{ CP_CONFIG_AT(SIZE, variable, field), .standard = (default), .min = (least), .max = (most), .accepted = __VA_ARGS__ }
+#define TIMES(variable, field, default, least, most, ...) \
+	{ CP_CONFIG_AT(TIMES, variable, field), .standard = (default), .min = (least), .max = (most), .accepted = __VA_ARGS__ }
 #define DURATION(variable, field, default, least, most, ...) \
 	{ CP_CONFIG_AT(DURATION, variable, field), .standard = (default), .min = (least), .max = (most), .accepted = __VA_ARGS__ }
 #define SWITCH(variable, field, ...) \

@@ -138,6 +138,24 @@ int cp_config_values_size(const char *s, uint64_t *bytes)
 	return parse_scaled(s, sizes, COUNT(sizes), 1, bytes);
 }
 
+/* Of a flight recorder: 100 ms, a day. */
+#define KEEP_LEAST UINT64_C(100000000)
+#define KEEP_MOST UINT64_C(86400000000000)
+
+int cp_config_values_times(const char *s, uint64_t *bytes)
+{
+	if (same_word(s, "off")) {
+		*bytes = 0;
+		return 0;
+	}
+	if (!cp_config_values_size(s, bytes))
+		return 0;
+	if (cp_config_values_duration(s, bytes) || *bytes < KEEP_LEAST || *bytes > KEEP_MOST)
+		return -EINVAL;
+	*bytes |= CP_CONFIG_TIMES_KEEP;
+	return 0;
+}
+
 int cp_config_values_duration(const char *s, uint64_t *ns)
 {
 	return parse_scaled(s, durations, COUNT(durations), UINT64_C(1000000000), ns);

@@ -6,4 +6,5 @@ LIB_SOURCES += \
 	%D%/config_values.c \
 	%D%/process_info.c \
 	%D%/path.c \
+	%D%/triggers.c \
 	%D%/unknown.c

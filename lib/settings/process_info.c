@@ -30,7 +30,10 @@ static const char *started_by(void)
 		       : NULL;
 }
 
-static void read_program(char *to, size_t size)
+static const struct cp_process_info *last;
+
+/* Reads the name by which the program was started, and, if that is a link, the name of its file. */
+static void read_program(struct cp_process_info *f)
 {
 	char link[4096];
 	long n = cp_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", link, sizeof(link) - 1);
@@ -38,10 +41,18 @@ static void read_program(char *to, size_t size)
 
 	link[n > 0 ? n : 0] = '\0';
 	slash = strrchr(path ? path : link, '/');
-	cp_text_format(to, size, "%s",
+	cp_text_format(f->program, sizeof(f->program), "%s",
 		       slash  ? slash + 1
 		       : path ? path
 			      : program_invocation_short_name);
+	slash = strrchr(link, '/');
+	cp_text_format(f->file, sizeof(f->file), "%s",
+		       slash && strcmp(slash + 1, f->program) != 0 ? slash + 1 : "");
+}
+
+const struct cp_process_info *cp_process_info_last(void)
+{
+	return last;
 }
 
 static const char *read_rank(char *to, size_t size)
@@ -70,7 +81,8 @@ void cp_process_info_read(struct cp_process_info *f)
 
 	cp_sys1(SYS_uname, &u);
 	cp_text_format(f->host, sizeof(f->host), "%s", u.nodename);
-	read_program(f->program, sizeof(f->program));
+	read_program(f);
+	last = f;
 	f->path = (struct cp_path_facts){
 		.pid = cp_sys_getpid(),
 		.program = f->program,

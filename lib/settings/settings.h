@@ -26,6 +26,7 @@ struct cp_config {
 	enum cp_unwind_choice unwind;
 	unsigned max_depth;	/* CPROF_MAX_DEPTH, frames, 1-4096 */
 	uint64_t checkpoint_ns; /* CPROF_CHECKPOINT; 0 = off */
+	uint64_t times;		/* CPROF_TIMES, bytes, or CP_CONFIG_TIMES_KEEP and ns; 0 = off */
 	int dump_signal;	/* CPROF_SIGNAL; 0 = none */
 	bool dump_signal_asked; /* the user has set the signal explicitly */
 	int toggle_signal;	/* CPUPROFILESIGNAL; 0 = not set */
@@ -44,6 +45,7 @@ struct cp_config {
 	char only[1024]; /* CPROF_ONLY: comma-separated globs; "" = all */
 	char label_keys[1024]; /* CPROF_LABEL_KEYS: globs of keys that files may hold; "" = all */
 	char labels[1024];     /* CPROF_LABELS: k=v,... on every sample; "" = none */
+	char dump_on[1024];    /* CPROF_DUMP_ON: cp_triggers_parse; "" = no such dumps */
 	char serve[256];       /* CPROF_SERVE: HOST:PORT that serves this process; "" = none */
 	char push[1024];       /* CPROF_PUSH: URL that windows are pushed to; "" = none */
 	bool nofile[CP_MAIN_MODES]; /* started from outside: clients read the profile, and no file
@@ -127,6 +129,7 @@ struct cp_config_reader;
 enum cp_config_kind {
 	CP_CONFIG_NUMBER,   /* unsigned, MIN to MAX; with PERCENT also 1% to 100% */
 	CP_CONFIG_SIZE,	    /* uint64_t, MIN to MAX bytes */
+	CP_CONFIG_TIMES,    /* uint64_t, 0 (off) or MIN to MAX bytes */
 	CP_CONFIG_DURATION, /* uint64_t, 0 or MIN to MAX ns */
 	CP_CONFIG_SWITCH,   /* bool */
 	CP_CONFIG_CHOICE,   /* an enum: the number of one of NAMES */
@@ -134,6 +137,14 @@ enum cp_config_kind {
 	CP_CONFIG_SIGNAL, /* int; 0: none */
 	CP_CONFIG_TEXT,	  /* char[1024] */
 };
+
+#define CP_CONFIG_TIMES_MIN (UINT64_C(64) << 10)
+#define CP_CONFIG_TIMES_MAX (UINT64_C(1) << 30)
+/* With this bit, the rest is a duration: the index keeps only its last ns, in this many bytes. */
+#define CP_CONFIG_TIMES_KEEP (UINT64_C(1) << 63)
+/* Kept by default if there may be dumps by themselves (CPROF_DUMP_ON), ns. */
+#define CP_CONFIG_TIMES_DUMP_ON UINT64_C(30000000000)
+#define CP_CONFIG_TIMES_KEEP_BYTES (UINT64_C(32) << 20)
 
 #define CP_CONFIG_NAMES 4
 #define CP_CONFIG_TEXT_SIZE 1024
@@ -224,6 +235,26 @@ void cp_config_reader_show(const struct cp_config_row *row, const void *in, char
 /* Sets ROW's field in IN to the default. The field is zero before. */
 void cp_config_reader_default(const struct cp_config_row *row, void *in);
 
+/* triggers.c
+ *
+ * What CPROF_DUMP_ON dumps on.
+ */
+
+#define CP_TRIGGERS 8
+#define CP_TRIGGER_NAME 64 /* as CP_SPAN_NAME */
+
+struct cp_trigger {
+	uint64_t more_than;	    /* ns; bytes of resident memory; or per cent. 0: no trigger */
+	bool is_memory, percent;    /* PERCENT: of the nearest limit */
+	bool passed;		    /* for dump_on.c */
+	char span[CP_TRIGGER_NAME]; /* of spans of this name; "": of all */
+};
+
+/* Reads TEXT, as "span>500ms,span:checkout>2s,rss>80%,rss>2G". Zeros follow the last one. Returns 0
+ * or -EINVAL. */
+int cp_triggers_parse(const char *text, struct cp_trigger to[CP_TRIGGERS]);
+bool cp_triggers_are_good(const char *text);
+
 /* config_values.c
  *
  * Parses values as people write them in the environment: sizes, durations, signals, switches.
@@ -237,6 +268,9 @@ int cp_config_values_number(const char *s, uint64_t *value);
 
 /* "512K", "1.5M", "2G" (powers of 1024, either case), or a number of bytes. */
 int cp_config_values_size(const char *s, uint64_t *bytes);
+
+/* The size of a time index: a size, or "off" (0). */
+int cp_config_values_times(const char *s, uint64_t *bytes);
 
 /* "250ns", "10us", "1.5s", "2m", "1h", or a bare number of seconds. More than six digits after the
  * point are -EINVAL. A value above zero never becomes zero. */
@@ -315,13 +349,16 @@ bool cp_path_same(const char *a, const char *b);
 
 struct cp_process_info {
 	struct cp_path_facts path;
-	char program[256]; /* basename of the executable */
+	char program[256]; /* basename of the executable, as it was started */
+	char file[256];	   /* of the file itself, if PROGRAM is a link to it; else empty */
 	char host[65];
 	char rank[16];
 };
 
-/* Fills F for this process now. F->path points into F. */
+/* Fills F for this process now. F->path points into F, which must live on. */
 void cp_process_info_read(struct cp_process_info *f);
+/* Returns the F of the last call, or NULL. */
+const struct cp_process_info *cp_process_info_last(void);
 
 /* unknown.c
  *

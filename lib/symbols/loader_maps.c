@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>
 
+#include "base/libc.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -61,7 +62,7 @@ static const char *path_of(const struct dl_phdr_info *info)
 {
 	if (info->dlpi_addr && info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
 		return "[vdso]";
-	if (!info->dlpi_name || !*info->dlpi_name)
+	if (cp_libc_is_program(info))
 		return program_path();
 	return cp_arena_text(&paths, info->dlpi_name, strlen(info->dlpi_name));
 }

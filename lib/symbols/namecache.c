@@ -75,7 +75,7 @@ static const struct entry *entry_at(const struct store *s, uint32_t number)
 		       : NULL;
 }
 
-static const struct entry *find(const struct store *s, uint64_t module, uint64_t offset)
+static const struct entry *find_entry(const struct store *s, uint64_t module, uint64_t offset)
 {
 	uint32_t first = first_slot(module, offset);
 
@@ -92,8 +92,8 @@ static const struct entry *find(const struct store *s, uint64_t module, uint64_t
 }
 
 /* Copy what E says into Q. Returns false if it can't. */
-static bool take(const struct entry *e, struct cp_symbol_query *q, const struct store *s,
-		 struct cp_arena *names)
+static bool copy_entry(const struct entry *e, struct cp_symbol_query *q, const struct store *s,
+		       struct cp_arena *names)
 {
 	uint32_t length = cp_load_relaxed(&e->length);
 
@@ -119,9 +119,9 @@ size_t cp_namecache_answer(uint64_t module, struct cp_symbol_query *q, size_t n,
 	if (!s || !module)
 		return n;
 	for (size_t i = 0; i < n; i++) {
-		const struct entry *e = find(s, module, q[i].offset);
+		const struct entry *e = find_entry(s, module, q[i].offset);
 
-		if (!e || !take(e, &q[i], s, names)) {
+		if (!e || !copy_entry(e, &q[i], s, names)) {
 			struct cp_symbol_query unknown = q[i];
 
 			q[i] = q[left];
@@ -141,7 +141,7 @@ static void publish(struct store *s, uint32_t first, uint32_t number)
 	}
 }
 
-static void keep(struct store *s, uint64_t module, const struct cp_symbol_query *q)
+static void add_entry(struct store *s, uint64_t module, const struct cp_symbol_query *q)
 {
 	size_t length = q->name ? strlen(q->name) : 0;
 	uint64_t bytes = (sizeof(struct entry) + length + UNIT - 1) / UNIT * UNIT, at;
@@ -167,5 +167,5 @@ void cp_namecache_keep(uint64_t module, const struct cp_symbol_query *q, size_t 
 	cp_namecache_begin();
 	for (size_t i = 0; store && module && i < n; i++)
 		if (q[i].name || !named)
-			keep(store, module, &q[i]);
+			add_entry(store, module, &q[i]);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/futex_lock.h"
+#include "base/libc.h"
 
 struct filling {
 	struct cp_cfi_snapshot *to; /* NULL: only count */
@@ -60,7 +61,7 @@ void cp_cfi_modules_build(struct cp_cfi_module *m, struct cp_cfi_place *p, const
 /* The loader's lock is held, so no module goes away meanwhile. */
 static void build(struct cp_cfi_module *m, const struct dl_phdr_info *info)
 {
-	bool main = !info->dlpi_name || !*info->dlpi_name;
+	bool main = cp_libc_is_program(info);
 	struct cp_cfi_place p = { .bias = info->dlpi_addr,
 				  .path = main ? "/proc/self/exe" : info->dlpi_name };
 
@@ -175,7 +176,7 @@ static int keep_module(struct dl_phdr_info *info, size_t size, void *arg)
 
 	/* In a namespace of dlmopen the first module is not the program, and all modules may go
 	 * away. */
-	if (!k->count++ && info->dlpi_name && *info->dlpi_name)
+	if (!k->count++ && !cp_libc_is_program(info))
 		return 1;
 	if (k->to && (k->count > k->kept || !cp_cfi_modules_snapshot_add(k->to, &m)))
 		return 1;
@@ -191,7 +192,7 @@ void cp_cfi_modules_note_kept(void)
 
 	if (cp_load_acquire(&cp_cfi_finder.kept))
 		return;
-	k.libc = (uint64_t)(uintptr_t)cp_loaded_first("gnu_get_libc_version");
+	k.libc = (uint64_t)(uintptr_t)cp_loaded_first(CP_LIBC_SYMBOL);
 	k.loader = (uint64_t)(uintptr_t)cp_loaded_first("__tls_get_addr");
 	cp_module_list(keep_module, &k);
 	k.to = k.kept ? cp_cfi_modules_snapshot_make(k.kept) : NULL;
@@ -224,15 +225,18 @@ void cp_cfi_modules_refresh(void)
 }
 
 /* Note that the module that contains PC stays to the end. From now on it is found at once, if
- * handlers would find the same result each time: not if it has several segments, nor if it has a
- * built table, which may be made anew. */
+ * handlers would find the same result each time: not if it has a built table, which may be made
+ * anew. If libc knows it by segments, because there are gaps between them (as in most programs for
+ * aarch64, where segments are aligned to 64 KiB), it is the segment of PC that is found at once, if
+ * that has the table. */
 static void note_lasting(unsigned i, uint64_t pc)
 {
 	struct cp_cfi_module *l = &cp_cfi_finder.lasting[i], m;
 
 	if (l->hdr || !cp_cfi_module_find(pc, &m))
 		return;
-	if (l->end && (l->start != m.start || l->end != m.end))
+	if (l->end &&
+	    (l->start != m.start || (l->end != m.end && m.hdr - m.start >= m.end - m.start)))
 		return;
 	if (m.built || !cp_cfi_build_has_table(&m, false))
 		m.hdr = 0;
@@ -264,7 +268,7 @@ int cp_cfi_modules_prepare(void)
 	*(void **)&cp_cfi_finder.find = cp_loaded_first("_dl_find_object");
 	cp_cfi_modules_refresh();
 	note_lasting(0, cp_cfi_finder.lasting[0].start);
-	note_lasting(1, (uint64_t)(uintptr_t)cp_loaded_first("gnu_get_libc_version"));
+	note_lasting(1, (uint64_t)(uintptr_t)cp_loaded_first(CP_LIBC_SYMBOL));
 	return cp_cfi_finder.find || cp_cfi_finder.snapshot ? 0 : -ENOMEM;
 }
 

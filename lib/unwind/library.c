@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "base/libc.h"
+
 void (*cp_library_lend)(bool on);
 
 bool cp_library_has_sanitizer(void)
@@ -56,7 +58,7 @@ bool cp_library_may_load(void)
 
 void *cp_library_open(const char *file, bool *was_loaded)
 {
-	int flags = RTLD_NOW | RTLD_LOCAL | (cp_library_has_sanitizer() ? 0 : RTLD_DEEPBIND);
+	int flags = RTLD_NOW | RTLD_LOCAL | (cp_library_has_sanitizer() ? 0 : CP_LIBC_DEEPBIND);
 	struct cp_loaded_object o;
 
 	if (was_loaded)

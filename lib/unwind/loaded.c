@@ -3,8 +3,8 @@
 #include "unwind/unwind.h"
 
 #include <dlfcn.h>
-#include <gnu/libc-version.h>
 
+#include "base/libc.h"
 #include "base/start_data.h"
 
 static bool module_holds(const struct dl_phdr_info *info, uintptr_t address)
@@ -77,7 +77,7 @@ static struct tables tables_of_module(const struct dl_phdr_info *info)
 	return (struct tables){ 0 };
 }
 
-static uint32_t hash_of(const char *name)
+uint32_t cp_loaded_hash(const char *name)
 {
 	uint32_t h = 5381;
 
@@ -164,13 +164,13 @@ static void *find_iterate(void)
 
 	for (const struct link_map *m = _r_debug.r_map; m && !f; m = m->l_next) {
 		struct tables t = tables_of(m->l_addr, m->l_ld);
-		const ElfW(Sym) *s = definition(&t, "gnu_get_libc_version",
-						hash_of("gnu_get_libc_version"), false);
+		const ElfW(Sym) *s =
+			definition(&t, CP_LIBC_SYMBOL, cp_loaded_hash(CP_LIBC_SYMBOL), false);
 
 		libc = s ? (void *)(m->l_addr + s->st_value) : NULL;
-		if (libc != (void *)(uintptr_t)&gnu_get_libc_version)
+		if (libc != CP_LIBC_ADDRESS)
 			continue;
-		s = definition(&t, "dl_iterate_phdr", hash_of("dl_iterate_phdr"), false);
+		s = definition(&t, "dl_iterate_phdr", cp_loaded_hash("dl_iterate_phdr"), false);
 		f = s ? (void *)(m->l_addr + s->st_value) : NULL;
 	}
 	/* In a namespace of its own. */
@@ -205,9 +205,8 @@ static bool is_file(const struct dl_phdr_info *info, const char *file)
 /* Before glibc 2.34, libc consisted of several libraries. */
 static bool is_of_libc(const struct dl_phdr_info *info)
 {
-	return module_holds(info, (uintptr_t)&gnu_get_libc_version) ||
-	       is_file(info, "libpthread.so.0") || is_file(info, "librt.so.1") ||
-	       is_file(info, "libutil.so.1");
+	return module_holds(info, (uintptr_t)CP_LIBC_ADDRESS) || is_file(info, "libpthread.so.0") ||
+	       is_file(info, "librt.so.1") || is_file(info, "libutil.so.1");
 }
 
 struct search {
@@ -256,10 +255,35 @@ static void *address_of(const struct dl_phdr_info *info, const ElfW(Sym) * s, co
 	}
 }
 
+static bool is_own_module(const struct dl_phdr_info *info)
+{
+	return module_holds(info, (uintptr_t)&cp_loaded_next);
+}
+
+static int compare_with_libc(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	return module_holds(info, (uintptr_t)CP_LIBC_ADDRESS) ? 1 : is_own_module(info) ? 2 : 0;
+}
+
+/* Does libc come before libcprof? Then libcprof was loaded when the program ran already, or it was
+ * linked so, and no module calls libcprof by itself. The order never changes. */
+static bool is_late(void)
+{
+	static uint32_t known CP_START_DATA;
+	uint32_t now = cp_load_relaxed(&known);
+
+	if (!now) {
+		now = walk_modules(compare_with_libc, NULL) == 1 ? 1 : 2;
+		cp_store_relaxed(&known, now);
+	}
+	return now == 1;
+}
+
 struct question {
 	struct cp_loaded_name *names;
-	unsigned count;
-	bool follows; /* the walk has passed libcprof */
+	unsigned count, module;
+	bool late;
+	bool follows; /* the walk has passed libcprof; or, if it was loaded late, the program */
 };
 
 static int ask_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -267,32 +291,36 @@ static int ask_module(struct dl_phdr_info *info, size_t size, void *arg)
 	struct question *q = arg;
 	struct tables t;
 
-	if (module_holds(info, (uintptr_t)&cp_loaded_next)) {
+	if (is_own_module(info)) {
 		q->follows = true;
 		return 0;
 	}
+	/* The program comes first. */
+	if (q->late && q->module++)
+		q->follows = true;
 	if (!q->follows && !is_of_libc(info))
 		return 0;
 	t = tables_of_module(info);
 	for (unsigned i = 0; i < q->count; i++) {
 		struct cp_loaded_name *n = &q->names[i];
-		const ElfW(Sym) *s = definition(&t, n->name, n->hash, n->oldest);
-		void *f = s ? address_of(info, s, n->name, RTLD_NEXT) : NULL;
+		void **to = q->follows ? &n->next : &n->libc;
+		const ElfW(Sym) * s;
 
-		if (q->follows && !n->next)
-			n->next = f;
-		else if (!q->follows && !n->libc)
-			n->libc = f;
+		if (*to)
+			continue;
+		s = definition(&t, n->name, n->hash, n->oldest);
+		if (s)
+			*to = address_of(info, s, n->name, q->late ? RTLD_DEFAULT : RTLD_NEXT);
 	}
 	return 0;
 }
 
 void cp_loaded_next(struct cp_loaded_name *names, unsigned count)
 {
-	struct question q = { names, count, false };
+	struct question q = { names, count, 0, is_late(), false };
 
 	for (unsigned i = 0; i < count; i++) {
-		names[i].hash = hash_of(names[i].name);
+		names[i].hash = cp_loaded_hash(names[i].name);
 		names[i].next = names[i].libc = NULL;
 	}
 	walk_modules(ask_module, &q);
@@ -311,6 +339,7 @@ struct sought {
 	uint32_t hash;
 	const void *address; /* in the module; NULL: any module */
 	void *found;
+	size_t size;
 };
 
 static int seek(struct dl_phdr_info *info, size_t size, void *arg)
@@ -324,12 +353,13 @@ static int seek(struct dl_phdr_info *info, size_t size, void *arg)
 	t = tables_of_module(info);
 	s = definition(&t, q->name, q->hash, false);
 	q->found = s ? address_of(info, s, q->name, RTLD_DEFAULT) : NULL;
+	q->size = s ? s->st_size : 0;
 	return s || q->address;
 }
 
 void *cp_loaded_in(const void *address, const char *name)
 {
-	struct sought q = { name, hash_of(name), address, NULL };
+	struct sought q = { name, cp_loaded_hash(name), address, NULL, 0 };
 
 	walk_modules(seek, &q);
 	return q.found;
@@ -340,9 +370,18 @@ void *cp_loaded_first(const char *name)
 	return cp_loaded_in(NULL, name);
 }
 
+void *cp_loaded_first_sized(const char *name, size_t *size)
+{
+	struct sought q = { name, cp_loaded_hash(name), NULL, NULL, 0 };
+
+	walk_modules(seek, &q);
+	*size = q.size;
+	return q.found;
+}
+
 void *cp_loaded_in_libc(const char *name)
 {
-	return cp_loaded_in((const void *)(uintptr_t)&gnu_get_libc_version, name);
+	return cp_loaded_in(CP_LIBC_ADDRESS, name);
 }
 
 static int is_own(struct dl_phdr_info *info, size_t size, void *f)
@@ -355,4 +394,45 @@ static int is_own(struct dl_phdr_info *info, size_t size, void *f)
 bool cp_loaded_is_own(const void *f)
 {
 	return walk_modules(is_own, (void *)f) == 2;
+}
+
+/* Return the number of the last symbol that T's hash table leads to. */
+static uint32_t last_hashed(const struct tables *t)
+{
+	uint32_t buckets = t->hash[0], first = t->hash[1], words = t->hash[2], last = 0;
+	const ElfW(Addr) *filter = (const void *)(t->hash + 4);
+	const uint32_t *bucket = (const void *)(filter + words), *chain = bucket + buckets;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	while (last && !(chain[last - first] & 1))
+		last++;
+	return last;
+}
+
+/* The number of a version that names none. */
+#define NO_VERSION 1
+
+static int visit_own(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	cp_loaded_visit *visit = *(cp_loaded_visit **)arg;
+	struct tables t;
+
+	if (!is_own_module(info))
+		return 0;
+	t = tables_of_module(info);
+	for (uint32_t last = t.hash ? last_hashed(&t) : 0, i = t.hash ? t.hash[1] : 1; i <= last;
+	     i++) {
+		const ElfW(Sym) *s = &t.symbols[i];
+
+		if (s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+		    version_of(&t, i) == NO_VERSION)
+			visit(t.names + s->st_name, (void *)(info->dlpi_addr + s->st_value));
+	}
+	return 1;
+}
+
+void cp_loaded_own_functions(cp_loaded_visit *visit)
+{
+	walk_modules(visit_own, &visit);
 }

@@ -4,6 +4,7 @@ LIB_SOURCES += \
 	%D%/cfi_modules.c \
 	%D%/cfi_poll.c \
 	%D%/dlclose_gate.c \
+	%D%/imports.c \
 	%D%/library.c \
 	%D%/loaded.c \
 	%D%/module_diff.c \

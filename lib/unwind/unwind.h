@@ -87,6 +87,47 @@ void cp_dlclose_gate_end(unsigned before, struct cp_module_diff *unloaded);
 /* Call when the thread ends. */
 void cp_dlclose_gate_abandon(void);
 
+/* imports.c
+ *
+ * Catches the program's calls where libcprof was loaded when the program ran already: the loader
+ * has bound all calls to libc by then. The import tables of the modules (GOT) have the addresses of
+ * the functions that the modules call. An entry that leads to the function that libcprof would
+ * forward to gets the address of libcprof's function; any other entry stays. So a module that has
+ * an allocator of its own keeps it.
+ *
+ * Each entry is written whole, because other threads call through it. Pages that the loader has
+ * made read-only are writable for that moment. A module that is being loaded is left for the next
+ * look. Code is never changed, nor is data with functions' addresses: calls through addresses that
+ * the program has stored go by libcprof.
+ *
+ * Nothing is remembered of an entry: what it had is the function that libcprof forwards to. An
+ * entry that the loader had not bound yet is bound afterwards.
+ *
+ * Ordinary context, any thread; walks the loader's list of modules.
+ */
+
+/* Also catch calls of NAME, by FUNCTION; OLDEST: of its oldest version. Before the first
+ * cp_imports_begin; two versions of a function one after the other. */
+void cp_imports_add(const char *name, bool oldest, void *function);
+/* Catch the calls of all modules from here on. Calls repeat. */
+void cp_imports_begin(void);
+/* Are calls caught? Safe in any thread, also one that libc does not know. */
+bool cp_imports_are_caught(void);
+/* Call after modules were loaded: catches their calls, too. Does nothing before begin or after end.
+ * Does not wait for another thread that does the same. */
+void cp_imports_look(void);
+/* Put back all entries. Threads may be in libcprof's functions for long after that. */
+void cp_imports_end(void);
+/* Is F the function NAME whose calls are caught? */
+bool cp_imports_catch(const char *name, const void *f);
+/* Return how many entries the kernel didn't let be changed. */
+unsigned cp_imports_refused(void);
+/* Does the result of a dlopen of FILE depend on the module that calls it, which has the address
+ * CALLER? */
+bool cp_imports_depends(const char *file, const void *caller);
+/* Call in a fork child. */
+void cp_imports_fork_child(void);
+
 /* library.c
  *
  * Opens a library for the profiler alone (zlib, libunwind) without calls of the program's malloc.
@@ -140,7 +181,8 @@ struct cp_loaded_name {
 	const char *name;
 	bool oldest;   /* wanted: the oldest version, not the one that programs are linked with */
 	uint32_t hash; /* the dynamic symbol table's; set by cp_loaded_next */
-	void *next;    /* the first definition after libcprof's */
+	void *next;    /* the first definition after libcprof's; if libcprof was loaded after libc,
+			* the first one after the program's */
 	void *libc;    /* libc's definition, if libc precedes libcprof */
 };
 
@@ -153,8 +195,16 @@ void *cp_loaded_next_one(const char *name);
 /* Return the first definition of NAME, as dlsym(RTLD_DEFAULT) would, or NULL. For a thread-local
  * variable it is the calling thread's, or NULL if that isn't allocated yet. */
 void *cp_loaded_first(const char *name);
+/* The same; sets *SIZE to the size of the definition. */
+void *cp_loaded_first_sized(const char *name, size_t *size);
 /* Return the definition of NAME in the module that has ADDRESS in one of its segments, or NULL. */
 void *cp_loaded_in(const void *address, const char *name);
+/* Call VISIT for each function that libcprof has in place of another library's, those that have two
+ * versions excepted. */
+typedef void cp_loaded_visit(const char *name, void *function);
+void cp_loaded_own_functions(cp_loaded_visit *visit);
+/* Return the hash of NAME, as in DT_GNU_HASH. Any context. */
+uint32_t cp_loaded_hash(const char *name);
 /* Is F in libcprof? */
 bool cp_loaded_is_own(const void *f);
 /* Return libc's definition of NAME, or NULL. */

@@ -33,6 +33,7 @@ int main(void)
 	FIELD(cprof_options, event_path);
 	FIELD(cprof_options, event);
 	FIELD(cprof_options, event_period);
+	FIELD(cprof_options, times);
 	SIZE(cprof_label_scope);
 	SIZE(cprof_span);
 	SIZE(cprof_span_stats);

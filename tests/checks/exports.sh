@@ -35,7 +35,7 @@ declared_in() {
 					part = ""
 				}
 			}
-		}' | grep -oE '\b(cprof_|Profiler|ProfilingIs|HeapProfiler|IsHeapProfiler|GetHeapProfile)[A-Za-z0-9_]* *\(' |
+		}' | grep -oE '\b(cprof_|libcprof_|Profiler|ProfilingIs|HeapProfiler|IsHeapProfiler|GetHeapProfile)[A-Za-z0-9_]* *\(' |
 		tr -d ' (' | sort -u
 }
 
@@ -53,7 +53,7 @@ sed -n 's/@@*CPROF_.*//p' "$temporary/all" >"$temporary/public"
 grep -v @ "$temporary/all" >"$temporary/interposed" || true
 same "$temporary/map" "$temporary/public" "preload/libcprof.map (<) and the versioned exports (>) differ"
 
-find "$source/include" -name '*.h' | while read -r header; do declared_in "$header"; done |
+{ find "$source/include" -name '*.h'; echo "$source/lib/base/attach.h"; } | while read -r header; do declared_in "$header"; done |
 	sort -u >"$temporary/declared"
 same "$temporary/map" "$temporary/declared" "preload/libcprof.map (<) and include/ (>) differ"
 

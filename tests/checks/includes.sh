@@ -17,7 +17,7 @@ cd "${srcdir:-.}"
 export LC_ALL=C
 allowed=tests/checks/includes-allowed.txt
 rooms="base sample settings symbols unwind profile labels output host collect modes session hooks preload"
-tool_rooms="core control otlp dwarf flame convert diff verbs live push serve"
+tool_rooms="core control attach otlp dwarf flame convert diff verbs live push serve"
 
 # "file header" for each #include "header" below the folders given.
 includes() {
@@ -39,7 +39,7 @@ broken() {
 		}
 		function is_public(h) { return h == "cprof.h" || h ~ /^gperftools\// || h == "cp-build.h" }
 		function is_entry(p) { return p ~ /\/hooks\// || p ~ /^preload\// }
-		function of_lib(h) { return h == "symbols/demangle.h" || h == "base/control.h" || h == "base/text.h" || h == "modes/event/event_names.h" }
+		function of_lib(h) { return h == "symbols/demangle.h" || h == "base/control.h" || h == "base/attach.h" || h == "base/text.h" || h == "modes/event/event_names.h" }
 		function is_event(p) { return p ~ /\/(signal|guess)\// || p ~ /^lib\/(base|sample)\// }
 		function mode_of(p) { return match(p, /^lib\/modes\/[a-z]+\//) ? substr(p, 11, RLENGTH - 11) : "" }
 		function why(file, header,    target, part, from, to) {

@@ -77,6 +77,7 @@ static void refusals(const char *directory)
 	expect("start from an empty environment", cprof_start(NULL), -EINVAL);
 	expect("stop when stopped", cprof_stop(), -ESRCH);
 	expect("dump when stopped", cprof_dump(NULL), -ESRCH);
+	expect("dump of the last second when stopped", cprof_dump_last(1), -ESRCH);
 	expect("dump to fd -1", cprof_dump_fd(-1), -EBADF);
 	expect("resume without pause", cprof_thread_resume(), -EINVAL);
 	expect("stats of size 0", cprof_get_stats(&s), -EINVAL);

@@ -142,8 +142,8 @@ check_command() {
 		case $("${CC%% *}" --version) in
 		*clang*) echo "$command: not for clang" && return ;;
 		esac
-		# A short compilation may end before its first sample at 99 Hz.
-		CPUPROFILE_FREQUENCY=1000 run "$command"
+		# A short compilation may end before its first sample at 99 Hz; beside load the tick may not come at all.
+		CPROF_CPU_ENGINE=perf CPUPROFILE_FREQUENCY=1000 run "$command"
 		check_valid out.[0-9]*.pb ;;
 	*make*)
 		rm -f one.o two.o out.pb*
@@ -245,6 +245,10 @@ check_command() {
 	'go tool pprof -comments'*) run "$command"; said '^# samples: ' '^# stacks: ' '^# symbols: ' '^# cpu time: ' '^# cost: ' ;;
 	*script.py) run "$command"; profile_of heap app.heap.pb; profile_of wall app.wall.pb ;;
 	*http://*) run "${command/6060/$port}"; said malloc_copy ;;
+	'cprof list -disasm'*)
+		/sbin/ldconfig -p | grep -q 'libcapstone\.so\.[456]' || return 0
+		run "$command"
+		said 'ROUTINE.*parse' ' total  address' ;;
 	'cprof list'*) run "$command"; said 'ROUTINE.*parse' 'sum \* 31' ;;
 	'cprof peek'*) run "$command"; said malloc_copy parse ;;
 	'cprof tree'* | 'cprof top'*) run "$command"; said parse ;;
@@ -255,10 +259,11 @@ check_command() {
 		# Alike, so whether one is slower is chance: only 0 and 1 are answers.
 		$limit bash -c "$command" >said 2>&1
 		[ $? -le 1 ] || fail "$command: $(cat said)"
-		said parse ;;
-	'cprof diff'*) run "$command"; said parse ;;
+		said '^[*]*(fine|undecided|REGRESSION): total' ;;
+	'cprof diff'*) run "$command"; said '  total$' ;;
 	*flamegraph.pl*) run "$command"; holds out.svg '<svg' ;;
 	*speedscope*) run "$command && python3 -c 'import json; json.load(open(\"out.json\"))[\"profiles\"][0]'" ;;
+	'cprof timeline'*) run "$command"; said 'full height' 'differs' ;;
 	'cprof merge'*) run "$command"; profile_of cpu all.pb parse ;;
 	*) fail "no check for: $command" ;;
 	esac

@@ -39,7 +39,7 @@ check_valid_as lock off-window.lock.pb
 check_stack off-window.lock.holders.pb contend
 check_stack off-window.lock.wakers.pb 'sem_post;.*hand_over'
 says off-seen 'and .*off-window.lock.wakers.pb'
-grep -q 'Type: delay' off-seen.err || fail "lock after heap: $(cat off-seen.err)"
+grep -q ' delay in ' off-seen.err || fail "lock after heap: $(cat off-seen.err)"
 grep -A2 '^Your code' off-seen.err | grep -q '  burn$' || fail "off shows: $(cat off-seen.err)"
 grep -q "cprof: cpu profile: $work/off-window.cpu.pb" off-seen.err || fail "off says: $(cat off-seen.err)"
 ls "$builddir"/control-host.* /dev/null.* 2>/dev/null && fail "off: the process has written a file"
@@ -56,8 +56,8 @@ tell allocate 1000
 end_record some-seen
 grep -q 'nothing was allocated in this time' none-seen.err || fail "no allocation: $(cat none-seen.err)"
 check_valid_as heap none.pb some.pb
-"$cprof" top -sample_index=inuse_space none.pb | grep -q 9.5.MB || fail "no allocation: in use: $("$cprof" top none.pb)"
-grep -q 'Type: alloc_space' some-seen.err && grep -Eq '9..\..*kB.* allocate$' some-seen.err ||
+"$cprof" top -sample_index=inuse_space none.pb | grep -q '9[.]5.* MB' || fail "no allocation: in use: $("$cprof" top none.pb)"
+grep -q ' alloc_space' some-seen.err && grep -Eq '9..* kB.* allocate$' some-seen.err ||
 	fail "1000 allocations: $(cat some-seen.err)"
 record on-seen -o on-window.pb
 lists $pid cpu,heap || fail "on: $("$cprof" ps)"

@@ -34,6 +34,8 @@ check_comment a%p.heap.pb 'started while the program ran: blocks that were alloc
 lists $pid - || fail "rest: $("$cprof" ps)"
 cprof none stop -cpu $pid
 refused none 'cpu: it is not on'
+cprof nothing stop $pid
+refused nothing "process $pid: no mode is on"
 
 # For a time.
 cprof timed start -cpu=1000 -for=300ms $pid

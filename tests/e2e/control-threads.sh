@@ -30,6 +30,9 @@ settled() {
 		assert main["threads"][0]["name"] == "control-host", main
 		running = [g for g in all["groups"] if g["state"] in ("running", "runnable")]
 		assert len(running) == 1 and not running[0]["stack"], running
+		# Addresses are those of the file, as everywhere.
+		for f in (f for g in all["groups"] for f in g["stack"] if f.get("module", "").startswith("/")):
+		    assert int(f["address"], 16) < 1 << 32, f
 		counts = [g["count"] for g in all["groups"]]
 		assert counts == sorted(counts, reverse=True), counts
 	EOF
@@ -37,6 +40,7 @@ settled() {
 wait_for 30 settled || fail "$(settled 2>&1 | tail -n 2) $(cat now.json)"
 "$cprof" threads $pid >now.txt || fail "no text"
 grep -q "(no stack: a thread that runs is not interrupted; cprof record -for=1s $pid shows where it runs)" now.txt || fail "a running thread: $(cat now.txt)"
+grep -q "program:" now.txt && fail "a note for files: $(cat now.txt)"
 grep -q "^ *4 waiting in futex: " now.txt || fail "text: $(cat now.txt)"
 grep -qx "       for mutex never_free, held by control-host($pid)" now.txt || fail "text: $(cat now.txt)"
 grep -q '^        stuck  control-host.c:' now.txt || fail "no line: $(cat now.txt)"

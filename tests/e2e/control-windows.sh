@@ -27,6 +27,7 @@ take() { # name
 	echo "$1.$lines.pb" >&"${!to}"
 	wait_for 60 has_lines "$1.out" $((lines + 1)) || fail "$1 takes nothing: $(cat "$1.err")"
 	answer=$(tail -n 1 "$1.out")
+	[ -z "$("$pprof_check" --times "$1.$lines.pb" 2>/dev/null)" ] || fail "a window has a time index"
 }
 
 has_lines() { # file count

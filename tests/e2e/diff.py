@@ -28,10 +28,10 @@ def make(name, functions, types=(("samples", "count"), ("cpu", "nanoseconds"))):
     p.write(os.path.join(WORK, name))
 
 
-def diff(*arguments, status=0):
-    done = subprocess.run([CPROF, "diff", *arguments], cwd=WORK, capture_output=True, text=True)
+def diff(*arguments, status=0, all_changes=True):
+    done = subprocess.run([CPROF, "diff", *["-all"][: all_changes], *arguments], cwd=WORK, capture_output=True, text=True)
     check.that(f"exit status {status}: diff {' '.join(arguments)}", done.returncode == status, done.returncode, done.stdout, done.stderr)
-    return done.stdout, done.stderr
+    return re.sub(r"([0-9]) (ns|ms|s|kB|MB)\b", r"\1\2", done.stdout), done.stderr
 
 
 def table():
@@ -39,8 +39,8 @@ def table():
     make("b.pb", {"work": 55, "work > deep": 33, "new": 12, "same": 10})
     out, _ = diff("a.pb", "b.pb")
     check.that("the total", ["1s", "1.10s", "+0.10s", "+10.0%", "total"] == out.splitlines()[2].split(), out)
-    flat, cum = out.split("largest changes with callees")
-    mine, flat = flat.split("largest changes of own value")
+    flat, cum = out.split("all functions, total with callees")
+    mine, flat = flat.split("all functions, own value")
     check.that("nothing is said twice: all code is your own", "your code" not in mine, mine)
     check.that("own values, the largest change first", [line.split()[-1] for line in flat.splitlines()[1:5]] == ["new", "gone", "work", "deep"], flat)
     check.that("0 -> N in samples", "0 -> 12 samples" in flat and "10 -> 0 samples" in flat, flat)
@@ -75,7 +75,7 @@ def own_code():
         p.sample([load, main], [100, 1000 * MS])
         p.write(os.path.join(WORK, name))
     out, _ = diff("own1.pb", "own2.pb")
-    first = out.split("largest changes of own value")[0].splitlines()
+    first = out.split("all functions, own value")[0].splitlines()
     check.that("your code comes first, with what it calls", first[4].startswith("your code") and first[5].split() == ["5s", "9s", "+4s", "+80.0%", "pack"], out)
     check.that("names stand in one column", len(columns(out)) == 1, out)
     out, _ = diff("-own=deflate|libz", "own1.pb", "own2.pb")
@@ -353,14 +353,35 @@ def summaries():
                 [0, 120 * MS, None, True, False])
     make("evil.pb", {"a|b`<img src=x>`*": 10, "work": 50})
     out, _ = diff("-markdown", "-fail-over=5%", "evil.pb", "a.pb", status=1)
-    check.that("Markdown: the verdict first", out.splitlines()[2].startswith("**REGRESSION: total +66.7%"), out)
+    check.that("Markdown: the verdict first", out.splitlines()[0].startswith("**REGRESSION: total +66.7%"), out)
     check.that("Markdown: names are no markup", "`` a\\|b`<img src=x>`* ``" in out and out.count("<") == 2, out)
     lines = [line for line in out.splitlines() if line.startswith("|")]
     check.that("Markdown: every row has its cells", all(len(re.findall(r"(?<!\\)\|", line)) == 7 for line in lines), out)
-    out, _ = diff("-markdown", "a.pb", "b.pb")
+    out = subprocess.run([CPROF, "diff", "-all", "-markdown", "a.pb", "b.pb"], cwd=WORK, capture_output=True, text=True).stdout
     rows = [line for line in out.splitlines() if line.startswith("|") and "`" in line]
     check.that("Markdown: names are as they are, in columns", any(line.endswith("| `work` |") for line in rows) and "&#" not in out
                and len({line.index("`") for line in rows}) == 1, out)
+
+
+def beyond_chance():
+    """What chance explains is only shown with -all, and the verdict comes first."""
+    make("many1.pb", {"grows": 400, "shakes": 100, "main2": 500})
+    make("many2.pb", {"grows": 800, "shakes": 104, "main2": 500})
+    for name in ("text", "markdown"):
+        form = [f"-{name}"] if name != "text" else []
+        out, _ = diff(*form, "-fail-over=5%", "many1.pb", "many2.pb", status=1, all_changes=False)
+        everything, _ = diff(*form, "-fail-over=5%", "many1.pb", "many2.pb", status=1)
+        check.that(f"{name}: changes beyond chance", "grows" in out and "shakes" not in out, out)
+        check.that(f"{name}: -all has all changes", "grows" in everything and "shakes" in everything, everything)
+        check.that(f"{name}: the root of all stacks says what the total says", re.search(r"\bmain\b", everything) and not re.search(r"\bmain\b", out), out)
+        check.that(f"{name}: the verdict first", out.strip("*").startswith("REGRESSION: total +40.4%"), out)
+    out, _ = diff("-json", "-fail-over=5%", "many1.pb", "many2.pb", status=1, all_changes=False)
+    check.equal("json: the verdict first", next(iter(json.loads(out))), "verdict")
+    make("many3.pb", {"grows": 404, "shakes": 104, "main2": 492})
+    out, _ = diff("-fail-over=5%", "many1.pb", "many3.pb", all_changes=False)
+    check.that("no table without a row", "all functions" not in out and "no function changed by more than chance; -all shows" in out, out)
+    out, _ = diff("-fail-over=1%", "-scope=function", "-alpha=0.9", "many1.pb", "many2.pb", status=1, all_changes=False)
+    check.that("what fails the gate is shown", "REGRESSION" in [line for line in out.splitlines() if "grows" in line][0], out)
 
 
 def as_top():
@@ -371,6 +392,6 @@ def as_top():
     check.equal("values are those of cprof top", ours, {row["name"]: (row["flat"], row["cum"]) for row in json.loads(top)["rows"]})
 
 
-for part in (table, own_code, chance, on_a_terminal, gate, inlines, order, errors, statistics, telling, coarse, few, holm, siblings, summaries, as_top):
+for part in (table, own_code, chance, on_a_terminal, gate, inlines, order, errors, statistics, telling, coarse, few, holm, siblings, summaries, beyond_chance, as_top):
     part()
 sys.exit(check.finish())

@@ -14,6 +14,7 @@ import sys
 
 
 def shape(line):
+    line = re.sub(r"([0-9]) (ns|us|ms|s|h|B|kB|MB|GB|TB)\b", r"\1", line)
     line = re.sub(r"\(\s+", "(", line)
     line = re.sub(r"\b[0-9a-f]{40}\b", "0", line)
     line = re.sub(r"_(evex|evex512|avx2|avx2_rtm|avx512|sse2|sse42|ssse3|sse2_unaligned|erms)\b", "", line)

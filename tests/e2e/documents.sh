@@ -14,7 +14,8 @@ mkdir "$work/bin" && ln -s "$builddir/cprof" "$work/bin/cprof"
 printf '#!/bin/sh\nexec %s "$@"\n' "$CC" >"$work/bin/cc" && chmod +x "$work/bin/cc"
 PATH=$work/bin:$PATH
 LD_LIBRARY_PATH=$(dirname "$CP_LIBRARY")
-export PATH LD_LIBRARY_PATH
+C_INCLUDE_PATH=$source/include LIBRARY_PATH=$LD_LIBRARY_PATH
+export PATH LD_LIBRARY_PATH C_INCLUDE_PATH LIBRARY_PATH
 export CPROF_SYMBOLIZE=names
 $CC -O1 -g -pthread "$srcdir/examples/02-preloaded.c" -o "$work/app" || fail "the program does not build"
 
@@ -64,6 +65,10 @@ for document in "$source"/README.md "$source"/docs/*.md; do
 		[ -e "$block" ] || continue
 		if grep -q unshare "$block" && ! can_unshare; then
 			echo "$name: left out, no user namespaces here: $(head -n 1 "$block")"
+			continue
+		fi
+		if grep -q '^clang' "$block" && ! command -v ld.lld >/dev/null; then
+			echo "$name: left out, no clang with lld here: $(head -n 1 "$block")"
 			continue
 		fi
 		if grep -q callgrind_annotate "$block" && ! command -v callgrind_annotate >/dev/null; then

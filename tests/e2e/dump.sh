@@ -61,6 +61,10 @@ check_valid mine.pb
 dump stdout --mode cpu -o - $pid
 check_status stdout 0
 check_valid "$work/stdout.out"
+dump last --mode cpu -last=100ms -o last.pb $pid
+gives last last.pb
+check_valid last.pb
+"$cprof" info last.pb | grep -qE '^duration +0\.100 s' || fail "the last 100 ms: $("$cprof" info last.pb | head -n 6)"
 dump two -o two.pb $pid
 refused two 'several modes'
 dump off --mode heap $pid
@@ -102,7 +106,7 @@ stop
 start CPUPROFILESIGNAL=10 CPUPROFILE=toggled.pb CPROF_CONTROL=on
 wait_for 20 answers || fail "no control socket"
 dump toggled $pid
-refused toggled 'a mode is not on'
+refused toggled 'no mode is on'
 stop
 
 sleep 100 &

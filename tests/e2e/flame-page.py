@@ -1,93 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of `cprof flame` in a real browser, used as people use it. Prints TAP.
+"""The graph of `cprof flame` in a real browser, used as people use it. Prints TAP.
 
-flame-page.py CPROF WORK-DIRECTORY
+flame-page.py CPROF WORK-DIRECTORY MAKE-TIMES
 """
 import json
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from chromium import Browser  # noqa: E402
-from flame_mix import EVIL, MS, Checks, make_mix  # noqa: E402
+from flame_mix import EVIL, make_mix  # noqa: E402
+from flame_page import WORK, Flame, check, flame  # noqa: E402
 from pprof_build import Profile  # noqa: E402
-
-CPROF, WORK = sys.argv[1:3]
-check = Checks()
-
-
-def flame(*arguments):
-    done = subprocess.run([CPROF, "flame", *arguments], cwd=WORK, capture_output=True, text=True)
-    check.that("cprof flame " + " ".join(arguments), done.returncode == 0, done.stderr)
-    return done
-
-
-class Flame:
-    """What a user sees and does, on top of the browser's page."""
-
-    def __init__(self, browser, name, **how):
-        self.page = browser.open("file://" + os.path.join(WORK, name), **how)
-
-    def text(self, css):
-        return self.page.value(f"document.querySelector({json.dumps(css)}).innerText")
-
-    # { name, x, y, w } of each frame drawn, root first.
-    def frames(self):
-        return self.page.value("""(() => {
-            const flame = cprofFlame, box = byId('graph').getBoundingClientRect(), all = [];
-            flame.canvas.rows.forEach((row, r) => row.node.forEach((node, i) => { if (node >= 0) all.push({
-                name: flame.nameOf(node), row: r, w: row.w[i], x: box.left + row.x[i] + row.w[i] / 2,
-                y: box.top + flame.canvas.rowTop(r) + 9 }); }));
-            return all; })()""")
-
-    # The widest of that name.
-    def frame(self, name):
-        return max((f for f in self.frames() if f["name"] == name), key=lambda f: f["w"])
-
-    def names(self, row):
-        return [f["name"] for f in self.frames() if f["row"] == row]
-
-    def click(self, name):
-        frame = self.frame(name)
-        self.page.click(frame["x"], frame["y"])
-
-    def push(self, css):
-        box = self.page.value(f"(b => [b.x + b.width / 2, b.y + b.height / 2])"
-                              f"(document.querySelector({json.dumps(css)}).getBoundingClientRect())")
-        self.page.click(*box)
-
-    # A select as the keyboard leaves it: its value, then the event.
-    def choose(self, css, label):
-        self.page.value(f"""(() => {{ const list = document.querySelector({json.dumps(css)});
-            const option = [...list.options].find(o => o.text.startsWith({json.dumps(label)}));
-            list.value = option.value; list.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()""")
-        self.page.settle()
-
-    def search(self, text):
-        self.push("#search")
-        self.page.value("document.querySelector('#search').value = ''")
-        self.page.type(text)
-
-    def pixel(self, x, y):
-        return self.page.value(f"""(() => {{ const c = byId('graph'), b = c.getBoundingClientRect(), k = devicePixelRatio;
-            return [...c.getContext('2d').getImageData(({x} - b.left) * k, ({y} - b.top) * k, 1, 1).data].slice(0, 3); }})()""")
-
-    # Beside the text: the colour of the frame itself.
-    def colour(self, name):
-        frame = self.frame(name)
-        return self.pixel(frame["x"] + frame["w"] / 2 - 3, frame["y"] - 7)
-
-    # The name of the frame that keys act on.
-    def focused(self):
-        return self.page.value("cprofFlame.focus >= 0 ? cprofFlame.nameOf(cprofFlame.focus) : ''")
-
-    def complaints(self):
-        # About this test's own look at the canvas.
-        return [c for c in self.page.complaints if "willReadFrequently" not in c]
-
-    def shot(self, name):
-        self.page.screenshot(os.path.join(WORK, name))
 
 
 def see_and_zoom(f):
@@ -196,6 +120,7 @@ def views(f):
     f.push("#chips button")
     f.choose("#filter", "tid: 7")
     check.that("keys must all be met", "No samples" in f.text("#status"), f.text("#status"))
+    check.that("an empty graph says so, too", page.value("(c => new Set(c.getContext('2d').getImageData(12, 20, 150, 18).data).size)(byId('graph')) > 2"))
     f.push("#chips button")
     f.push("#chips button")
     check.that("filters go away", "total 1.00 s" in f.text("#status"), f.text("#status"))
@@ -206,10 +131,10 @@ def views(f):
     f.push("#functions")
     check.that("the table of functions", f.text("#table tbody tr").split("\t")[:2] == ["600 ms60.0 %", "300 ms30.0 %"] and "inner" in f.text("#table tbody tr"), f.text("#table tbody tr"))
     f.push("#table tbody button")
-    check.that("a function of the table is searched for", f.text("#found").startswith("60.0 %"), f.text("#found"))
+    check.that("a function of the table shows its callers and callees", "inner" in f.text("#path [aria-current]") and f.names(0) == ["_start"], f.text("#path"))
     f.push("#functions")
-    f.search("")
-    f.page.value("byId('search').dispatchEvent(new Event('input'))")
+    f.push("#path .back")
+    check.equal("a button leads back", [f.text("#path"), f.names(0)], ["", ["all"]])
 
 
 # The size of a panel does not depend on the canvas, which follows it some frames later: else the panel
@@ -240,7 +165,7 @@ def keyboard(f):
         check.equal(f"{key} goes to {wanted}", f.focused(), wanted)
     page.key("Enter")
     check.that("Enter zooms", f.text("#path").endswith("work"), f.text("#path"))
-    check.that("the status says what is focused", f.text("#status").startswith("work: total 600 ms, 60.0 %; self 0 ns (/src/work.c:90, app)"), f.text("#status"))
+    check.that("the status says what is focused", f.text("#status").startswith("work: total 600 ms, 60.0 %; own 0 ns (/src/work.c:90, app)"), f.text("#status"))
     page.key("Backspace")
     page.key("+")
     check.that("+ zooms in", page.value("cprofFlame.to - cprofFlame.from < cprofFlame.tree.width(0) * 0.7"))
@@ -269,7 +194,7 @@ def colours(f):
         const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((m, n) => n - m); return (x + 0.05) / (y + 0.05); };
         let worst = [99];
         for (const look of Object.values(LOOKS)) {
-            const backs = [look.mark(), look.root, look.match, look.same];
+            const backs = [look.mark(), look.root, look.match, look.same, look.alive, ...Object.values(look.waits), ...Array.from({ length: 12 }, (_, i) => look.span(i * 30))];
             for (let s = 0; s <= 1; s += 0.125) {
                 backs.push(look.kernel(s), look.jit(s), look.changed(s, true), look.changed(s, false));
                 backs.push(look.runtime(s));
@@ -287,7 +212,7 @@ def colours(f):
 def names(f):
     for name, wanted in (("std::map<int, std::pair<a, b> >::find(int)", ["std::map::find(int)", "find(int)"]),
                          ("std::vector<int>::operator[]", ["std::vector::operator[]", "operator[]"]),
-                         ("std::operator< <char, T>", ["operator< <char, T>"]), ("<T as core::fmt::Debug>::fmt", ["fmt"]),
+                         ("std::operator< <char, T>", ["std::operator<", "operator<"]), ("<T as core::fmt::Debug>::fmt", ["fmt"]),
                          ("runtime/pprof.Start", ["pprof.Start"]), ("main", []), ("(anonymous namespace)::go", ["go"]), ("a::", [])):
         check.equal(f"short for {name}", f.page.value(f"shorterNames({json.dumps(name)})"), wanted)
 
@@ -308,34 +233,6 @@ def short_names(f):
     f.page.move(box["x"], box["y"])
     check.that("the tooltip has the whole name", "Interpreter::~run<int>" in f.text("#tip"), f.text("#tip"))
     f.page.key("0")
-
-
-def kinds(browser):
-    """A hue for each kind of code."""
-    p = Profile([("samples", "count")])
-    names = (("/opt/app/app", "main", 40), ("/opt/app/libapp.so.3", "part", 3), ("/usr/lib/libc.so.6", "memcpy", 20), ("/opt/app/app", "std::sort<int>", 10),
-             ("/usr/lib/libcurl.so.4", "curl_easy", 12), ("[kernel.kallsyms]", "ksys_write", 6), ("//anon", "LazyCompile:go", 5), ("", "[truncated]", 4))
-    modules = {path: p.mapping(path) if path else 0 for path in dict.fromkeys(path for path, _, _ in names)}
-    for path, name, n in names:
-        p.sample([p.frame(name, mapping=modules[path])], [n])
-    p.write(os.path.join(WORK, "kinds.pb"))
-    flame("kinds.pb", "-o", "kinds.html")
-    for dark in (False, True):
-        f = Flame(browser, "kinds.html", dark=dark)
-        colour = {name: f.colour(name) for _, name, _ in names}
-        hue = {name: f.page.value(f"""(([r, g, b]) => {{ const high = Math.max(r, g, b), c = high - Math.min(r, g, b);
-            const h = high === r ? (g - b) / c : high === g ? 2 + (b - r) / c : 4 + (r - g) / c; return c < 18 ? null : (h * 60 + 360) % 360; }})({rgb})""")
-               for name, rgb in colour.items()}
-        different = ("main", "memcpy", "curl_easy", "ksys_write", "LazyCompile:go")
-        apart = {(a, b): min(abs(hue[a] - hue[b]), 360 - abs(hue[a] - hue[b])) for i, a in enumerate(different) for b in different[:i]}
-        check.that("program, libc, libraries, kernel and JIT have hues far apart", min(apart.values()) > 30, apart)
-        check.that("what is no code is grey", hue["[truncated]"] is None, colour)
-        check.that("the C++ library's templates are not the program's, its own libraries are",
-                   abs(hue["std::sort<int>"] - hue["memcpy"]) < 20 and abs(hue["part"] - hue["main"]) < 25, hue)
-    check.equal("the legend has what is there, and its share", f.text("#legend").split("\n"),
-                ["Self:", "program 43.0 %", "libc, runtime 30.0 %", "other libraries 12.0 %", "kernel 6.0 %", "JIT 5.0 %", "no code 4.0 %"])
-    f = Flame(browser, "tabs.html")
-    check.equal("and only that", f.text("#legend").split("\n"), ["Self:", "program 70.0 %", "other libraries 30.0 %"])
 
 
 def tip_beside_children(f):
@@ -379,184 +276,139 @@ def hostile(f):
     f.page.key("0")
 
 
-def differential(browser):
-    f = Flame(browser, "diff.html")
-    check.that("a comparison says the change", "+100 ms (+11 %) against 900 ms" in f.text("#status"), f.text("#status"))
-    more, less, same = f.colour("inner"), f.colour("longest_match"), f.colour("ksys_write")
-    check.that("more is red", more[0] > more[2] + 40, more)
-    check.that("less is blue", less[2] > less[0] + 40, less)
-    check.that("the same is grey", max(same) - min(same) < 12, same)
-    check.that("the scale has percents", all(part in f.text("#legend") for part in ("\u221210 %", "\u22122.5 %", "0 %", "+2.5 %", "+5.6 %", "+10 %")), f.text("#legend"))
-    box = f.frame("longest_match")
-    f.page.move(box["x"], box["y"])
-    check.that("the tooltip says both, and the percent", "\u221250.0 ms (\u221220 %) against 250 ms" in f.text("#tip"), f.text("#tip"))
-    f.choose("#width", "before")
-    check.that("widths of the other side", abs(f.frame("ksys_write")["w"] / 1280 - 120 / 900) < 0.01, f.frame("ksys_write"))
-    f.choose("#width", "after")
-    f.choose("#compare", "shares")
-    check.that("shares are compared", ", 0 ns against 1.00 s" in f.text("#status"), f.text("#status"))
-    check.that("no complaint of the browser (diff)", not f.complaints(), f.complaints())
-    f.shot("diff.png")
+# A Rust program: 6 frames before its main; fib calls itself, and two functions call it; two closures of main.
+RUNTIME = ["_start", "__libc_start_main", "__libc_start_call_main", "main", "std::rt::lang_start", "std::panicking::try"]
 
 
-def build(name, directory, program, inlined, library):
-    """The same sources, built in DIRECTORY."""
-    p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
-    exe, lib = p.mapping(f"{directory}/{program}"), p.mapping(f"/usr/lib/{library}")
-    main = p.frame("main", f"{directory}/app.c", 12, 10, exe)
-    lines = [("inner", f"{directory}/inner.h", 7, 5), ("work", f"{directory}/app.c", 30, 20)]
-    work = [p.location(lines, exe)] if inlined else [p.location(lines[:1], exe), p.location(lines[1:], exe)]
-    deflate = p.frame("deflate", f"{directory}/zlib/deflate.c", 700, 650, lib)
-    p.sample([*work, main], [60, 600 * MS])
-    p.sample([deflate, *work, main], [40, 400 * MS])
+def started(name):
+    p = Profile([("samples", "count")])
+    exe, libc = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6")
+    start = [p.frame(one, mapping=libc if "_start_" in one else exe) for one in RUNTIME]
+    main, fib, odd, even = [p.frame(one, "/opt/app/main.rs", 1, 1, exe) for one in ("app::main", "app::fib", "app::odd", "app::even")]
+    closures = [p.frame(f"app::main::{{closure#{i}}}", "/opt/app/main.rs", 9, 9, exe) for i in (1, 2)]
+    for stack, n in (([main, odd, fib, fib, fib, even], 30), ([main, even, fib], 20), ([main, even, fib, fib], 10), ([main, closures[0]], 8),
+                     ([main, closures[1]], 7), ([main], 5), ([], 4)):
+        p.sample((start + stack)[::-1], [n])
+    p.sample(start[:2][::-1], [1])
     p.write(os.path.join(WORK, name))
 
 
-# Nothing changed: two build directories, another name of the program, another version of a library, and a call that
-# was inlined in one of them only.
-def two_builds(browser):
-    build("here.pb", "/home/a/project", "app", True, "libz.so.1.2.13")
-    build("there.pb", "/build/b", "app-new", True, "libz.so.1.3")
-    build("plain.pb", "/build/b", "app-new", False, "libz.so.1.3")
-    for name in ("there", "plain"):
-        flame(f"{name}.pb", "-base", "here.pb", "-o", f"{name}.html")
-        f = Flame(browser, f"{name}.html")
-        check.equal(f"{name}: stacks are the same ones", [f.names(row) for row in range(5)], [["all"], ["main"], ["work"], ["inner"], ["deflate"]])
-        colours = [f.colour(frame) for frame in ("main", "work", "inner", "deflate")]
-        check.that(f"{name}: nothing changed, all is grey", all(max(c) - min(c) < 12 for c in colours), colours)
-
-
-COMMENTS = [
-    "libcprof 0.1.0, mode cpu, pid 7, Linux x86_64",
-    "# samples: 392 taken for 1820 expiries; lost expiries: 31 ring full, 0 no memory, 0 unknown thread, 0 collector limit; 0 in paused threads",
-    "cpu time: 10.000 s used by the program, 9.000 s in samples, 1.000 s unsampled",
-    "cost: 36.755 ms in the collector, for all modes together",
-    "cost: about 1.407 ms of wall time in handlers (0.07 % of the program's CPU time)",
-    "stacks: 0 truncated at the depth limit, 12 incomplete",
-    "note: this program changes its own code",
-]
-
-
-def more_modes():
-    """Files as `cprof run --cpu --heap --lock` leaves them."""
-    cpu = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
-    exe, bare = cpu.mapping("/usr/bin/app"), cpu.mapping("/usr/lib/libpart.so.2")
-    main, grow = cpu.frame("main", mapping=exe), cpu.frame("grow", mapping=exe)
-    cpu.comments = COMMENTS
-    cpu.sample([cpu.location([], bare), grow, main], [30, 300 * MS], {"thread": "main"})
-    cpu.sample([grow, main], [70, 700 * MS], {"thread": "main"})
-    cpu.write(os.path.join(WORK, "app.cpu.pb"))
-    for kind, types in (("heap", ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")),
-                        ("peak", ("total_objects", "total_space", "peak_objects", "peak_space"))):
-        p = Profile([(name, "bytes" if "space" in name else "count") for name in types], default=types[-1])
-        exe, libc = p.mapping("/usr/bin/app"), p.mapping("/usr/lib/libc.so.6")
-        main, grow, malloc = p.frame("main", mapping=exe), p.frame("grow", mapping=exe), p.frame("malloc", mapping=libc)
-        p.sample([malloc, grow, main], [10, 40960, 5, 20480])
-        p.write(os.path.join(WORK, f"app.{kind}.pb"))
-    for kind, types in (("lock", ("contentions", "delay")), ("holders", ("waits", "blocking")), ("wall", ("samples", "wall"))):
-        p = Profile([(types[0], "count"), (types[1], "nanoseconds")], default=types[1])
-        exe = p.mapping("/usr/bin/app")
-        p.sample([p.frame("pthread_mutex_lock"), p.frame("grow", mapping=exe), p.frame("main", mapping=exe)], [3, 5 * MS], {"lock": "cache"})
-        p.write(os.path.join(WORK, f"app.{kind}.pb"))
-    p = Profile([("waits", "count"), ("delay", "nanoseconds")], default="delay")
-    exe, libc = p.mapping("/usr/bin/app"), p.mapping("/usr/lib/libc.so.6")
-    wait = [p.frame("sem_wait", mapping=libc), p.frame("take", mapping=exe), p.frame("main", mapping=exe)]
-    for name, ms in (("feed", 7), ("trickle", 3)):
-        p.sample([p.frame("sem_post", mapping=libc), p.frame(name, mapping=exe), p.frame("[woken by]"), *wait], [1, ms * MS], {"lock": "ready"})
-    p.write(os.path.join(WORK, "app.wakers.pb"))
-
-
-def wakers(browser):
-    more_modes()
-    flame("app.lock.pb", "app.wakers.pb", "-o", "wakers.html")
-    f = Flame(browser, "wakers.html")
-    check.equal("a tab for the wakers", f.page.value("[...document.querySelectorAll('[role=tab]')].map(t => t.innerText)"), ["Locks", "Wakers"])
-    f.push("#tab-1")
-    check.equal("the stack that waited, the mark, the stacks that woke it", [f.names(row) for row in range(1, 7)],
-                [["main"], ["take"], ["sem_wait"], ["[woken by]"], ["feed", "trickle"], ["sem_post", "sem_post"]])
-    check.that("the time waited", "total 10.0 ms" in f.text("#status"), f.text("#status"))
-
-
-def tabs(browser):
-    more_modes()
-    flame(*(f"app.{kind}.pb" for kind in ("cpu", "wall", "heap", "peak", "lock", "holders")), "app.cpu.pb", "-o", "tabs.html")
-    f = Flame(browser, "tabs.html")
-    page = f.page
-    selected = "document.querySelector('[role=tab][aria-selected=true]').innerText"
-    check.equal("a tab for each mode", page.value("[...document.querySelectorAll('[role=tab]')].map(t => t.innerText)"),
-                ["CPU", "Wall", "Heap", "Peak", "Locks", "Holders"])
-    check.that("files of one kind are added up", "total 2.00 s" in f.text("#status"), f.text("#status"))
-    f.click("grow")
-    f.push("#tab-2")
-    check.equal("a click shows the tab", [page.value(selected), f.names(1)], ["Heap", ["main"]])
-    check.that("its values", "total 20.0 KiB" in f.text("#status") and "Memory in use" in f.text("#type"), f.text("#status"))
-    check.that("the zoom stays where the path is there", f.text("#path").endswith("grow"), f.text("#path"))
-    check.that("filters are of this tab", not f.text("#filter").count("lock"), f.text("#filter"))
-    page.key("ArrowRight")
-    check.equal("arrows go on", [page.value(selected), page.value("document.activeElement.id")], ["Peak", "tab-3"])
-    f.push("#tab-4")
-    check.that("locks", "cache" in f.text("#filter") and "Time waited" in f.text("#type"), f.text("#filter"))
-    f.push("#tab-0")
-    notes = f.text("#notes")
-    check.that("losses are seen", all(part in notes for part in ("lost expiries: 31 ring full", "stacks: 12 incomplete", "1.000 s of 10.000 s unsampled")), notes)
-    check.that("what was not lost isn't", not any(part in notes for part in ("no memory", "paused", "truncated")), notes)
-    check.that("hints are seen", "this program changes its own code" in notes and "30.0 % is in libpart.so.2, whose functions have no names" in notes, notes)
-    check.that("the cost is seen", "0.07 % of the program" in f.text("#summary"), f.text("#summary"))
-    f.push("#about")
-    check.that("all of it is among the details", "36.755 ms in the collector" in f.text("#details"), f.text("#details"))
-    check.that("without the comments' sign", "# samples" not in f.text("#details"), f.text("#details"))
-    f.push("#about")
-    check.equal("no complaint of the browser (tabs)", f.complaints(), [])
-    f.shot("tabs.png")
-
-
-def address(browser):
-    f = Flame(browser, "tabs.html")
-    page = f.page
-    wait = "new Promise(done => { const look = () => location.hash.includes('search=') ? done() : requestAnimationFrame(look); look(); })"
-    f.push("#tab-2")
-    f.click("grow")
-    f.choose("#type", "Allocated memory")
-    f.search("mal")
-    page.value(wait)
-    before = [f.text("#path"), f.text("#found"), f.text("#status"), f.names(1)]
+def runtime(browser):
+    started("started.pb")
+    flame("started.pb", "-o", "started.html")
+    f = Flame(browser, "started.html")
+    page, folded = f.page, "\u25b8 6 frames of the runtime"
+    check.equal("the runtime before main is one row", [f.names(1), f.names(2)], [[folded], ["app::main"]])
+    check.equal("which loses no sample", page.value("[cprofFlame.tree.value(1), cprofFlame.tree.self(1)]"), [85, 5])
+    box = f.frame(folded)
+    page.move(box["x"], box["y"])
+    check.that("its tooltip says which", all(one in f.text("#tip") for one in RUNTIME), f.text("#tip"))
+    tips = []
+    for name in ("app::main::{closure#1}", "app::main::{closure#2}"):
+        box = f.frame(name)
+        page.move(box["x"], box["y"])
+        tips.append(f.text("#tip strong"))
+    check.equal("two closures of a function are told apart", tips, ["app::main::{closure#1}", "app::main::{closure#2}"])
+    f.click("app::odd")
+    path = f.text("#path")
+    f.push("#reset")
+    f.click(folded)
+    check.equal("a click opens it", [f.names(row)[0] for row in range(1, 8)], [*RUNTIME, "app::main"])
+    check.that("the address holds it", "runtime=open" in page.value("location.hash"), page.value("location.hash"))
+    f.click("app::odd")
+    page.key("r")
+    check.equal("r folds it; the zoom stays", [f.text("#path"), f.names(1)], [path, [folded]])
     page.reload()
-    check.equal("a page that is loaded again shows the same", [f.text("#path"), f.text("#found"), f.text("#status"), f.names(1)], before)
-    check.equal("the field too", page.value("byId('search').value"), "mal")
-    page.back()
-    check.that("back: the value", "20.0 KiB" in f.text("#status"), f.text("#status"))
-    page.back()
-    check.equal("back: the zoom", f.text("#path"), "")
-    page.back()
-    check.equal("back: the tab", f.page.value("document.querySelector('[role=tab][aria-selected=true]').innerText"), "CPU")
-    copy = Flame(browser, "tabs.html#tab=Nothing&value=x&zoom=zz.9&search=%2F(%2F&filter=x&layout=flame")
-    check.that("an address of another page does no harm", copy.names(1) == ["main"] and "Invalid expression" in copy.text("#found"), copy.text("#found"))
-    check.equal("no complaint of the browser (address)", f.complaints() + copy.complaints(), [])
+    check.equal("a page that is loaded again shows the same", [f.text("#path"), f.names(1)], [path, [folded]])
+    f.push("#reset")
+    f.push("#callers")
+    check.equal("callers end in it, too", sorted({x["name"] for x in f.frames() if x["row"] == 4}), ["app::fib", "app::main", folded])
+    page.key("c")
+    sandwich(f, folded)
+    p = Profile([("samples", "count")])
+    exe, libc = p.mapping("/usr/bin/stripped"), p.mapping("/usr/lib/libc.so.6")
+    stack = [p.location([], exe), p.frame("__libc_start_main", mapping=libc), p.frame("__libc_start_call_main", mapping=libc), p.frame("work", mapping=exe)]
+    p.sample(stack[::-1], [1])
+    p.write(os.path.join(WORK, "stripped.pb"))
+    flame("stripped.pb", "-o", "stripped.html")
+    bare = Flame(browser, "stripped.html")
+    check.equal("so is that of a stripped program", [bare.names(1), bare.names(2)], [["\u25b8 3 frames of the runtime"], ["work"]])
+    check.equal("no complaint of the browser (runtime)", f.complaints(), [])
 
 
-def phone(browser):
-    f = Flame(browser, "tabs.html")
-    f.push("#tab-2")
-    f.push("#functions")
-    rows = f.page.value("[...document.querySelectorAll('#table tbody tr')].map(r => r.innerText)")
-    check.equal("your code comes first, with what it calls in libraries", rows,
-                ["20.0 KiB100.0 %\t\t20.0 KiB100.0 %\tgrow", "\t20.0 KiB100.0 %\t20.0 KiB100.0 %\tmalloc", "\t\t20.0 KiB100.0 %\tmain"])
-    f = Flame(browser, "tabs.html", width=390, height=844)
+def sandwich(f, folded):
     page = f.page
-    box = "(b => [b.left, b.top, b.right, b.bottom])(document.querySelector('%s').getBoundingClientRect())"
-    check.that("a phone needs no sideways scrolling", page.value("document.documentElement.scrollWidth") <= 390)
-    check.equal("the controls are folded", page.value("getComputedStyle(byId('tools')).display"), "none")
-    check.that("more than half is the graph", page.value("byId('graph').clientHeight") > 420, page.value("byId('graph').clientHeight"))
-    f.push("#menu")
-    check.equal("the menu opens", [page.value("byId('menu').getAttribute('aria-expanded')"), page.value("getComputedStyle(byId('tools')).display")], ["true", "flex"])
-    f.push("#functions")
-    f.push("#menu")
-    table, graph = page.value(box % "#table"), page.value(box % "#graph")
-    check.equal("all of the page is on the screen", page.value("Math.round(document.querySelector('footer').getBoundingClientRect().bottom)"), 844)
-    check.that("names are seen in the table", page.value("document.querySelector('#table tbody button').getBoundingClientRect().right") <= 390)
-    check.that("the table doesn't cover the graph", table[1] >= graph[3] - 1 and graph[3] - graph[1] > 150, table, graph)
-    f.shot("phone.png")
-    check.equal("no complaint of the browser (phone)", f.complaints(), [])
+    rows = lambda: [sorted(set(f.names(row))) for row in range(page.value("cprofFlame.canvas.rows.length"))]  # noqa: E731
+    fib = [[folded], ["app::main"], ["app::even", "app::odd"], ["app::fib"], ["app::fib"], ["app::fib"], ["app::even"]]
+    for name, go in (("a second click", lambda: f.click("app::odd")), ("s", lambda: page.key("s")), ("the button", lambda: f.push("#sandwich"))):
+        f.click("app::odd")
+        go()
+        check.equal(f"{name} shows callers above and callees below", rows(), [[folded], ["app::main"], ["app::odd"], ["app::fib"], ["app::fib"], ["app::fib"], ["app::even"]])
+        page.key("Escape")
+        check.that("Escape leads back to the zoom", f.names(0) == ["all"] and f.text("#path").endswith("app::odd"), f.text("#path"))
+        f.push("#reset")
+    f.click("app::odd")
+    f.click("app::odd")
+    f.click("app::fib")
+    check.equal("a click there goes on: all calls of it, recursion once", rows(), fib)
+    check.that("with its total", f.text("#status").startswith("app::fib: total 60, 70.6 %"), f.text("#status"))
+    widths = [round(f.frame(one)["w"] / f.frame("app::fib")["w"], 2) for one in ("app::main", "app::odd")]
+    check.equal("callers are as wide as what they call of it", widths, [0.5, 0.5])
+    where = page.value("location.hash")
+    check.that("the address holds it (function)", "function=app%3A%3Afib" in where, where)
+    page.reload()
+    check.equal("a page that is loaded again shows it", rows(), fib)
+    page.value("byId('graph').focus()")
+    for key, wanted in (("ArrowDown", "app::fib"), ("ArrowUp", "app::odd"), ("ArrowRight", "app::even"), ("ArrowUp", "app::main"), ("ArrowDown", "app::even"),
+                        ("ArrowDown", "app::fib")):
+        page.key(key)
+        check.equal(f"{key} goes to {wanted} (callers and callees)", f.focused(), wanted)
+    page.key("ArrowUp")
+    page.key("Enter")
+    check.that("Enter goes on, too", f.text("#path [aria-current]") == "app::odd", f.text("#path"))
+    page.back()
+    check.equal("back goes back", f.text("#path [aria-current]"), "app::fib")
+    f.push("#flame")
+    check.that("flame: callees stand above", f.frame("app::main")["y"] > f.frame("app::odd")["y"], f.frames())
+    f.push("#icicle")
+    f.push("#path .back")
+    check.equal("and everything is there again", [f.names(0), f.text("#path")], [["all"], ""])
+    copy = f.page.value("location.hash = 'function=nothing'; new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(cprofFlame.sandwich))))")
+    check.equal("a function that isn't there does no harm", copy, -1)
+
+
+def source(browser):
+    text = ["int one;", "</script><script>document.title='harmed'</script>", "hot();", "warm(\t\u202e);", "line 5", *(f"line {i} {'x' * 300}" for i in range(6, 200))]
+    with open(os.path.join(WORK, "app.c"), "w") as f:
+        f.write("\n".join(text) + "\n")
+    p = Profile([("samples", "count")])
+    exe = p.mapping("/opt/app/app")
+    line = lambda name, number, file="app.c": p.frame(name, file, number, 1, exe)  # noqa: E731
+    hot, warm, rare, gone, long = line("f", 3), line("f", 4), line("rare", 5), line("gone", 1, "/nothing/app.c"), [line("long", i) for i in range(10, 190)]
+    for stack, n in (([hot, hot, warm], 300), ([warm], 200), ([gone], 100), ([rare], 5), *(([one], 2) for one in long)):
+        p.sample(stack[::-1], [n])
+    p.write(os.path.join(WORK, "source.pb"))
+    flame("source.pb", "-o", "nosource.html")
+    flame("source.pb", "-source=" + WORK, "-o", "source.html")
+    check.that("a page has sources only if they are asked for", "hot();" not in open(os.path.join(WORK, "nosource.html")).read())
+    f = Flame(browser, "source.html")
+    table = "[...document.querySelectorAll('#source tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
+    show = "(name => cprofFlame.showFunction(cprofFlame.profile.frames.findIndex(f => f.name === name)))"
+    f.page.value(show + "('f')")
+    f.page.settle()
+    check.equal("the hot lines are beside the callers and callees, recursion once", f.page.value(table), [
+        ["", "", "1", text[0]], ["", "", "2", text[1]], ["", "300", "3", text[2]], ["500", "500", "4", "warm(    \\u202e);"], ["", "", "5", "line 5"],
+        ["", "", "6", text[5][:200]]])
+    check.that("with file and value", f.text("#source caption") == "app.c: Samples, all samples", f.text("#source caption"))
+    for name in ("rare", "gone"):
+        f.page.value(show + f"('{name}')")
+        check.that(f"{name}: no source", f.page.value("byId('source').hidden"))
+    f.page.value(show + "('long')")
+    size = f.page.value("byId('source').innerText.length")
+    check.that("of a long function a few KB", 3000 < size < 6000, size)
+    f.page.key("Escape")
+    check.that("it goes with the view", f.page.value("byId('source').hidden"))
+    check.equal("no complaint of the browser (source)", [f.complaints(), f.page.value("document.title.startsWith('app')")], [[], True])
 
 
 def many_labels(browser):
@@ -576,7 +428,7 @@ def many_labels(browser):
 def picture(browser):
     f = Flame(browser, "mix.svg")
     titles = f.page.value("[...document.querySelectorAll('title')].map(t => t.textContent)")
-    check.that("the picture has a title for every frame", any(t.startswith("longest_match\ntotal 200ms (20.00 %)") for t in titles), ascii(titles))
+    check.that("the picture has a title for every frame", any(t.startswith("longest_match\ntotal 200 ms (20.00 %)") for t in titles), ascii(titles))
     check.that("markup stays text there too", any(t.startswith(EVIL) for t in titles), ascii(titles))
     texts = f.page.value("[...document.querySelectorAll('text')].map(t => t.textContent)")
     check.that("the names are there", "longest_match" in texts and "ksys_write" in texts, texts)
@@ -588,9 +440,7 @@ def picture(browser):
 
 def main():
     make_mix(os.path.join(WORK, "mix.pb"))
-    make_mix(os.path.join(WORK, "base.pb"), inner=15, longest=25)
     flame("mix.pb", "-o", "mix.html")
-    flame("mix.pb", "-base", "base.pb", "-o", "diff.html")
     flame("mix.pb", "-o", "mix.svg")
     with Browser() as browser:
         f = Flame(browser, "mix.html")
@@ -604,13 +454,8 @@ def main():
         check.equal("as many pixels as the screen has", fine.page.value("byId('graph').width"), 2560)
         narrow = Flame(browser, "mix.html", width=420, height=700)
         check.that("a narrow window needs no sideways scrolling", narrow.page.value("document.documentElement.scrollWidth") <= 420)
-        differential(browser)
-        two_builds(browser)
-        tabs(browser)
-        wakers(browser)
-        address(browser)
-        kinds(browser)
-        phone(browser)
+        runtime(browser)
+        source(browser)
         many_labels(browser)
         picture(browser)
     return check.finish()

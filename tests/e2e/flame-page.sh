@@ -1,10 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The page of `cprof flame` in headless Chromium, driven like a user would.
-srcdir=$(cd "$srcdir" && pwd)
-for program in python3 chromium; do
-	command -v "$program" >/dev/null || { echo "SKIP: $program is not installed"; exit 77; }
-done
-[ -x ./cprof ] || { echo "SKIP: the tool is not built"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-PYTHONDONTWRITEBYTECODE=1 timeout -s KILL 120 python3 "$srcdir/tests/e2e/flame-page.py" "$PWD/cprof" "$work"
+# The graph of `cprof flame` in headless Chromium, driven like a user would.
+script=flame-page.py
+. "$srcdir/tests/lib/flame-page.sh"

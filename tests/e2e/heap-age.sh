@@ -37,8 +37,8 @@ CPROF_HEAP_INTERVAL=1 heap_profiled exact ./tests/e2e/heap-sites leak 1000000
 if [ -x "$cprof" ]; then
 	"$cprof" leaks "$work/ages.pb" >"$work/leaks" || fail "leaks fails"
 	grep -Eq '^ +in use +error +share +blocks +each +age +where' "$work/leaks" &&
-		grep -Eq '^ +[0-9.]+MB +±[0-9.]+% .* [248]s +site_old <' "$work/leaks" || fail "leaks shows: $(cat "$work/leaks")"
-	"$cprof" top "$work/ages.pb" | grep -Eq '^Sampled: total ±[0-9.]+% in 95 of 100 cases; values under [0-9.]+[kM]B ±50% and more$' ||
+		grep -Eq '^ +[0-9.]+ MB +±[0-9.]+% .* [248]s +site_old <' "$work/leaks" || fail "leaks shows: $(cat "$work/leaks")"
+	"$cprof" top "$work/ages.pb" | grep -Eq '^Sampled: total ±[0-9.]+% in 95 of 100 cases; values under [0-9.]+ [kM]B ±50% and more$' ||
 		fail "top says: $("$cprof" top "$work/ages.pb")"
 	"$cprof" top -tagfocus=age=2s: "$work/ages.pb" | grep -q site_old || fail "no site_old by age"
 fi

@@ -19,12 +19,14 @@
 #include "system.h"
 
 #define SITE __attribute__((noinline))
-#define PAGE UINT64_C(4096)
+#define PAGE page_size
 
 struct block {
 	uint64_t address, size;
 	unsigned site;
 };
+
+static const uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 
 /* The host's own memory comes from its data, so that only the sites allocate. */
 static struct block blocks[400000];

@@ -66,8 +66,8 @@ rounded=$(table "$work/spare.pb" 'its sizes rounded up')
 if [ -x "$cprof" ]; then
 	for verb in info leaks; do
 		"$cprof" $verb "$work/spare.pb" >"$work/shown"
-		grep -Eq '^Resident memory of the process: [0-9.]+MB$' "$work/shown" &&
-			grep -Eq '^ +[0-9.]+MB [0-9. ]+%  heap not in use(, ±[0-9.]+%)?$' "$work/shown" || fail "cprof $verb shows $(cat "$work/shown")"
+		grep -Eq '^Resident memory of the process: [0-9.]+ MB$' "$work/shown" &&
+			grep -Eq '^ +[0-9.]+ MB [0-9. ]+%  heap not in use(, ±[0-9.]+%)?$' "$work/shown" || fail "cprof $verb shows $(cat "$work/shown")"
 	done
 	"$cprof" leaks "$work/spare.pb" 2>&1 >/dev/null | grep -q 'hint: [0-9.]*% is heap that is not in use: CPROF_HEAP_VIEWS=fragmentation' ||
 		fail "cprof leaks gives no hint"

@@ -18,10 +18,11 @@ $CC -O1 -o sizes sizes.c || fail "the host doesn't compile"
 for interval in 512K 128K; do
 	CPROF_HEAP_INTERVAL=$interval ends_well heap_profiled sizes ./sizes
 	"$cprof" tags -json -focus=site_ -sample_index=alloc_space sizes.pb >tags.json || fail "cprof tags"
-	python3 - <<'END' || fail "$interval: sizes of blocks of 80 bytes are not 80B: $(cat tags.json)"
+	python3 - <<'END' || fail "$interval: sizes of blocks of 80 bytes are not 80 B: $(cat tags.json)"
 import json, sys
 sizes = {v["text"] for k in json.load(open("tags.json"))["keys"] if k["key"] == "bytes" for v in k["values"]}
-sys.exit(sizes != {"80B"})
+sys.exit(sizes != {"80 B"})
 END
+	"$cprof" top -tagfocus='bytes=80 B' sizes.pb | grep -q site_ || fail "$interval: a size as it is shown doesn't focus"
 done
 finish

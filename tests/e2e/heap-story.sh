@@ -47,5 +47,5 @@ near "from the system" $((used + rounded + held + free)) "$(stat system)" 6
 [ $((held * 10)) -gt $((used * 8)) ] && [ "$held" -lt $((free + held)) ] || fail "free on its pages: $held kB beside $used kB in use"
 "$builddir/cprof" top -nodecount=3 "$work/cache.now.fragmentation.pb" >"$work/top" 2>&1
 # Calloc, where python3 has its own symbols.
-grep -q 'Type: held_space' "$work/top" && grep -qE 'Calloc|python[0-9.]*\+0x' "$work/top" || fail "cprof top: $(cat "$work/top")"
+grep -q ' held_space' "$work/top" && grep -qE 'Calloc|python[0-9.]*\+0x' "$work/top" || fail "cprof top: $(cat "$work/top")"
 finish

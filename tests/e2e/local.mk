@@ -3,7 +3,9 @@
 PROFILED += \
 	%D%/accuracy-host \
 	%D%/api-host \
+	%D%/attach-host \
 	%D%/event-host \
+	%D%/flight-host \
 	%D%/gperftools-host \
 	%D%/heap-api \
 	%D%/heap-budget-host \
@@ -28,6 +30,7 @@ PROFILED += \
 	%D%/spans-host \
 	%D%/deadlock-host \
 	%D%/wall-causes-host \
+	%D%/times-host \
 	%D%/trace-context-host \
 	%D%/wall-host \
 	%D%/wall-ready-host
@@ -47,4 +50,6 @@ PROFILED += \
 %C%_lock_tail_host_SOURCES = %D%/lock-tail-host.cc
 %C%_lock_tail_host_CXXFLAGS = $(AM_CXXFLAGS) -O2 -foptimize-sibling-calls
 %C%_spans_host_LDADD = libcprof.la
+%C%_times_host_CFLAGS = $(AM_CFLAGS) -fno-builtin
+%C%_times_host_LDADD = libcprof.la
 %C%_trace_context_host_LDFLAGS = $(AM_LDFLAGS) -rdynamic

@@ -26,7 +26,7 @@ done <"$work/on.out"
 
 if [ -x "$cprof" ]; then
 	"$cprof" locks "$work/on.pb" >"$work/locks"
-	grep -Eq '^the_lock: .* in [0-9]+ waits, .*, the longest (6[0-9]|[7-9][0-9]|[0-9]{3})(\.[0-9]+)?ms' "$work/locks" &&
-		grep -Eq '^ *[0-9.]+ms +[0-9.]+ms  wait_long( |$)' "$work/locks" || fail "cprof locks: $(cat "$work/locks")"
+	grep -Eq '^the_lock: .* in [0-9]+ waits, .*, the longest (6[0-9]|[7-9][0-9]|[0-9]{3})(\.[0-9]+)? ms' "$work/locks" &&
+		grep -Eq '^ *[0-9.]+ ms +[0-9.]+ ms  wait_long( |$)' "$work/locks" || fail "cprof locks: $(cat "$work/locks")"
 fi
 finish

@@ -32,11 +32,11 @@ for name in heap lock lock.holders; do
 	rows "$work/$name.again.pb" | cmp -s - "$work/full" || fail "$name: symbolizing it again changes it"
 	"$cprof" merge -o "$work/$name.merged.pb" "$work/$name.full.pb" || fail "merge $name"
 	rows "$work/$name.merged.pb" | cmp -s - "$work/full" || fail "$name: merging it changes it"
-	"$cprof" top -own= -drop_frames "$work/$name.full.pb" | sed '1,/flat%/d' | cmp -s - "$work/full" ||
+	"$cprof" top -full-names -own= -unit=minimum -nodefraction=0 -drop_frames "$work/$name.full.pb" | sed '1,/own%/d' | cmp -s - <(rows "$work/$name.full.pb" -nodefraction=0) ||
 		fail "$name: -drop_frames shows other rows than pprof"
 	"$cprof" merge -all-frames -o "$work/$name.all.pb" "$work/$name.full.pb" || fail "merge -all-frames $name"
-	"$cprof" top -own= "$work/$name.full.pb" | sed '1,/flat%/d' >"$work/ours"
-	rows "$work/$name.all.pb" | cmp -s - "$work/ours" || fail "$name: pprof's rows of -all-frames are not cprof's"
+	"$cprof" top -full-names -own= -unit=minimum -nodefraction=0 "$work/$name.full.pb" | sed '1,/own%/d' >"$work/ours"
+	rows "$work/$name.all.pb" -nodefraction=0 | cmp -s - "$work/ours" || fail "$name: pprof's rows of -all-frames are not cprof's"
 done
 
 heap=$(first "$work/heap.full.pb")

@@ -14,6 +14,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from chromium import Browser, find_chromium  # noqa: E402
+
 address, pid, cprof, pprof_check, which = sys.argv[1:6]
 host, port = address.split(":")
 PREFIX = f"/pid/{pid}"
@@ -485,6 +488,23 @@ def test_beside():
     check(modes() == {"heap", "lock"}, f"beside: kept on: {modes()}")
 
 
+def test_page():
+    """The page of one process of which nothing is recorded says what there is to see, and a click shows it."""
+    if not find_chromium():
+        print("the page in a browser is not tested: chromium is not installed")
+        return
+    with Browser() as browser:
+        page = browser.open(f"http://{address}/", width=1280, height=800)
+        offered = page.value("[...document.querySelectorAll('#frames a')].map(a => a.textContent)")
+        said = page.value("document.querySelector('#frames p').textContent")
+        check(offered[:3] == ["CPU time", "Wall time", "Memory"] and pid in said, f"the page of one process: {said} {offered}")
+        page.click(*page.value("(b => [b.x + b.width / 2, b.y + b.height / 2])(document.querySelector('#frames a').getBoundingClientRect())"))
+        graph = "(frame => frame && frame.contentWindow.cprofFlame && frame.contentWindow.cprofFlame.sums.whole)(document.querySelector('iframe.now'))"
+        wait_for("the graph", lambda: page.value(graph))
+        check("cpu" in modes() and page.value("document.querySelector('#frames p')") is None, f"after the click: {modes()}")
+        check(not page.complaints, f"the page complains: {page.complaints}")
+
+
 def counted(test):
     """An exception in a thread ends only that thread."""
     try:
@@ -501,6 +521,8 @@ if which == "all":
         began = time.monotonic()
         test()
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s")
+elif which == "page":
+    test_page()
 elif which == "one":
     test_one()
 else:

@@ -62,6 +62,11 @@ check_status two-servers 0
 lists $pid - || fail "two servers: modes are left on: $("$cprof" ps)"
 
 # One process: it needs no name. The server ends with it.
+serve page $pid
+PYTHONDONTWRITEBYTECODE=1 timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" page || fail "page: $(cat page.err)"
+kill -TERM $server
+reap $server
+check_status page 0
 serve one-server $pid
 grep -q "serving process $pid at" one-server.err || fail "one: says $(cat one-server.err)"
 timeout 300 $python "$client" "$url" "$pid" "$cprof" "$pprof_check" one || fail "one: $(cat one-server.err)"

@@ -51,16 +51,16 @@ same() { # what command... (the wanted output is read)
 }
 
 same "leaks of one" "$cprof" leaks heap2.pb <<'END'
-In use: 79MB in 80896 blocks
+In use: 79 MB in 80896 blocks
     in use  share     blocks       each  where
-      50MB 63.29%      51200        1kB  remember < main
-      20MB 25.32%      20480        1kB  cache < main
-       9MB 11.39%       9216        1kB  varies < main
+     50 MB 63.29%      51200       1 kB  remember < main
+     20 MB 25.32%      20480       1 kB  cache < main
+      9 MB 11.39%       9216       1 kB  varies < main
 END
 same "leaks of three, in any order" "$cprof" leaks heap2.pb heap0.pb heap1.pb <<'END'
-In use: 40MB, then 79MB: 39MB more in 2 minutes, 3 dumps
+In use: 40 MB, then 79 MB: 39 MB more in 120 s, 3 dumps
       grew   a minute     in use     blocks  where
-      40MB       20MB       50MB      51200  remember < main
+     40 MB      20 MB      50 MB      51200  remember < main
 2 others: no growth beyond chance
 END
 # Of more dumps the trend counts: not a queue that was low in the first and is high in the last, nor one dump of a cache.
@@ -80,19 +80,19 @@ for i in range(13):
     p.write(f"trend{i:02}.pb")
 END
 same "leaks by trend" "$cprof" leaks trend*.pb <<'END'
-In use: 75MB, then 303MB: 228MB more in 12 minutes, 13 dumps
+In use: 75 MB, then 303 MB: 228 MB more in 720 s, 13 dumps
       grew   error   a minute     in use     blocks   age  where
-   46.29MB    ±18%     3.86MB       72MB         72    4m  grows_and_swings
-      24MB                2MB       34MB         34    4m  remember
+   46.3 MB    ±18%    3.86 MB      72 MB         72    4m  grows_and_swings
+     24 MB               2 MB      34 MB         34    4m  remember
 3 others: no growth beyond chance
 END
 # Of few dumps hardly anything is sure: what swings may have been seen as it rose.
 same "leaks by few dumps" "$cprof" leaks trend06.pb trend08.pb trend07.pb <<'END'
-In use: 159MB, then 192MB: 33MB more in 2 minutes, 3 dumps
+In use: 159 MB, then 192 MB: 33 MB more in 120 s, 3 dumps
       grew   error   a minute     in use     blocks   age  where
-       4MB                2MB       26MB         26    4m  remember
+      4 MB               2 MB      26 MB         26    4m  remember
 More in few dumps, maybe in use for a moment (a later dump tells):
-       7MB   ±303%     3.50MB       53MB         53    4m  grows_and_swings
+      7 MB   ±303%    3.50 MB      53 MB         53    4m  grows_and_swings
 3 others: no growth beyond chance
 END
 # Without ages five dumps don't tell a queue that fills from a leak, unless it grows by more than six times its swing.
@@ -105,9 +105,9 @@ for i, (queue, remember) in enumerate(((10, 10), (34, 20), (40, 31), (66, 40), (
     p.write(f"ageless{i}.pb")
 END
 same "leaks by five dumps without ages" "$cprof" leaks ageless*.pb <<'END'
-In use: 20MB, then 120MB: 100MB more in 4 minutes, 5 dumps
+In use: 20 MB, then 120 MB: 100 MB more in 240 s, 5 dumps
       grew   error   a minute     in use     blocks  where
-      40MB   ±5.3%       10MB       50MB         50  remember
+     40 MB   ±5.3%      10 MB      50 MB         50  remember
 1 other: no growth beyond chance
 1 of them rose from dump to dump, but 5 dumps are too few for a trend: take ten
 END
@@ -121,10 +121,10 @@ for name, blocks in (("one", 1), ("two", 2)):
 p.write("rounded.pb")
 END
 same "leaks of rounded blocks" "$cprof" leaks rounded.pb <<'END'
-In use: 1.81MB in 3 blocks
+In use: 1.81 MB in 3 blocks
     in use   error  share     blocks       each  where
-  927.69kB   ±101% 50.00%          1   683.59kB  one
-  927.69kB   ±101% 50.00%          2   683.59kB  two
+    928 kB   ±101% 50.00%          1     684 kB  one
+    928 kB   ±101% 50.00%          2     684 kB  two
 END
 # A few blocks more may be in use for a moment: no alarm. Many are growth.
 python3 - <<'END'
@@ -138,12 +138,12 @@ for i, stacks in enumerate(((("in_flight", 0, 37000), ("leaks", 0, 10000), ("que
     p.write(f"flight{i}.pb")
 END
 same "leaks beside blocks in flight" "$cprof" leaks flight0.pb flight1.pb <<'END'
-In use: 1MB, then 2.13MB: 1.13MB more in 1 minutes, 2 dumps
+In use: 1.00 MB, then 2.13 MB: 1.13 MB more in 60 s, 2 dumps
       grew   a minute     in use     blocks  where
-  976.56kB   976.56kB   976.56kB        100  leaks
-   39.06kB    39.06kB  1015.62kB      10400  queue
+    977 kB     977 kB     977 kB        100  leaks
+   39.1 kB    39.1 kB    1016 kB      10400  queue
 Few blocks more, maybe in use for a moment (a later dump tells):
-  144.53kB   144.53kB   144.53kB          4  in_flight
+    145 kB     145 kB     145 kB          4  in_flight
 1 other: no growth beyond chance
 END
 python3 - <<'END'
@@ -156,7 +156,7 @@ END
 mkdir tree && cp less0.pb tree/app.0001.pb.4321 && : >tree/app.0001.pb.4.html >"tree/app.0001.pb.4$(printf '\033')["
 "$cprof" leaks tree/app.0001.pb 2>err && fail "a file that isn't there"
 grep -q ' tree/app.0001.pb: No such file or directory; there is tree/app.0001.pb.4321$' err || fail "a file with a pid behind its name: $(cat err)"
-"$cprof" leaks less0.pb less1.pb | grep -q '^In use: 9MB, then 4MB: 5MB less in ' || fail "less: $("$cprof" leaks less0.pb less1.pb)"
+"$cprof" leaks less0.pb less1.pb | grep -q '^In use: 9 MB, then 4 MB: 5 MB less in ' || fail "less: $("$cprof" leaks less0.pb less1.pb)"
 python3 - <<'END'
 from pprof_build import Profile
 p = Profile([("inuse_objects", "count"), ("inuse_space", "bytes")])
@@ -171,19 +171,36 @@ grep -qx '…: the stack goes on; -full-names shows all of it' out || fail "leak
 "$cprof" leaks -full-names deep.pb >out
 grep -q 'function_00 < .* < function_39$' out && ! grep -q '…' out || fail "leaks -full-names: $(cat out)"
 same "locks" "$cprof" locks lock.pb <<'END'
-Waits for locks: 100ms of threads' time in 1s, 2 locks
+Waits for locks: 100 ms of threads' time in 1 s, 2 locks
 
-cache_mutex: 91ms in 91 waits, 91.00% of all, 1ms each, 9.10% of wall time
+cache_mutex: 91 ms in 91 waits, 91.00% of all, 1 ms each, 9.10% of wall time
     waited  by                                        caused  by holder
-      90ms  read                                        88ms  update
-       1ms  update                                       3ms  read
+     90 ms  read                                       88 ms  update
+      1 ms  update                                      3 ms  read
 
-log_mutex: 9ms in 9 waits, 9.00% of all, 1ms each, 0.9% of wall time
+log_mutex: 9 ms in 9 waits, 9.00% of all, 1 ms each, 0.9% of wall time
     waited  by                                        caused  by holder
-       9ms  print                                        9ms  print
+      9 ms  print                                       9 ms  print
 END
 echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' -ignore=lock FILE\"" |
 	cmp -s - err || fail "locks: the next step: $(cat err)"
+# Several files are added up, with the holders beside each. Filters choose waits; holders are shown whole.
+cp lock.pb lock2.pb && cp lock.holders.pb lock2.holders.pb
+same "locks of two files, one lock" "$cprof" locks -tagfocus=lock=log_mutex lock.pb lock2.pb <<'END'
+Waits for locks: 18 ms of threads' time in 1 s, 1 lock
+
+log_mutex: 18 ms in 18 waits, 100% of all, 1 ms each, 1.80% of wall time
+    waited  by                                        caused  by holder
+     18 ms  print                                      18 ms  print
+END
+same "locks of one function" "$cprof" locks -focus=update lock.pb <<'END'
+Waits for locks: 1 ms of threads' time in 1 s, 1 lock
+
+cache_mutex: 1 ms in 1 wait, 100% of all, 1 ms each, 0.1% of wall time
+    waited  by                                        caused  by holder
+      1 ms  update                                     88 ms  update
+                                                        3 ms  read
+END
 # The longest wait of a lock and of a function is the longest of all its rows; a row may have none.
 python3 - <<'END'
 from pprof_build import Profile
@@ -196,33 +213,113 @@ for function, tid, ms, longest in (("read", 1, 40, 7), ("read", 2, 50, 31), ("up
 p.write("longest.pb")
 END
 same "the longest waits" "$cprof" locks longest.pb <<'END'
-Waits for locks: 100ms of threads' time in 1s, 1 lock
+Waits for locks: 100 ms of threads' time in 1 s, 1 lock
 
-m: 100ms in 100 waits, 100% of all, 1ms each, the longest 31ms, 10.00% of wall time
+m: 100 ms in 100 waits, 100% of all, 1 ms each, the longest 31 ms, 10.00% of wall time
     waited   longest  by                                   caused  by holder
-      90ms      31ms  read
-      10ms         -  update
+     90 ms     31 ms  read
+     10 ms         -  update
 END
 
 same "waits" "$cprof" waits wall.pb <<'END'
-Threads waited 97ms, 97.00% of their 100ms, by cause and own function; 15ms of it in poll, where most have nothing to do:
-      40ms 40.00%  lock
-      40ms 40.00%    serve
-      20ms 20.00%  sleep
-      20ms 20.00%    serve
-      10ms 10.00%  network
-      10ms 10.00%    serve
-       5ms  5.00%  disk
-       5ms  5.00%    serve
-       4ms  4.00%  child
-       4ms  4.00%    serve
-       3ms  3.00%  other
-       3ms  3.00%    serve
-      15ms 15.00%  poll
-      15ms 15.00%    serve
-       1ms  1.00%  (ready to run, but no processor was free)
-       2ms  2.00%  (running)
+Threads waited 97 ms, 97.00% of their 100 ms, by cause and own function; 15 ms of it idle:
+     40 ms 40.00%  lock
+     40 ms 40.00%    serve
+     20 ms 20.00%  sleep
+     20 ms 20.00%    serve
+     10 ms 10.00%  network
+     10 ms 10.00%    serve
+      5 ms  5.00%  disk
+      5 ms  5.00%    serve
+      4 ms  4.00%  child
+      4 ms  4.00%    serve
+      3 ms  3.00%  other
+      3 ms  3.00%    serve
+                      idle, mostly: polls, and waits in a thread's own loop
+     15 ms 15.00%  poll
+     15 ms 15.00%    serve
+      1 ms  1.00%  (ready to run, but no processor was free)
+      2 ms  2.00%  (running)
 END
+
+# Threads that wait for something to do come after those that make somebody wait: a pool's workers (but not a job of theirs
+# that waits for its answer), threads of libraries, a timer's thread, and the first thread, which waits for their end.
+python3 - <<'END'
+from pprof_build import Profile
+pool = ["worker"]
+jobs = [*pool, "job"]
+rows = [("condition", "pthread_cond_wait", [*pool, "Queue::pop"], 500), ("condition", "pthread_cond_wait", [*pool, "Queue::pop", "uv_cond_wait"], 40),
+        ("condition", "pthread_cond_wait", [*jobs, "fetch", "Future::get"], 60), ("lock", "pthread_mutex_lock", [*jobs, "Stats::add"], 100), (None, None, jobs, 10),
+        ("condition", "pthread_cond_wait", ["bio_jobs"], 70), ("semaphore", "sem_wait", None, 30), ("sleep", "clock_nanosleep", ["reporter"], 20),
+        ("sleep", "clock_nanosleep", ["reporter", "report", "back_off"], 5), ("thread", "pthread_join", ["main", "run_all"], 90),
+        ("condition", "pthread_cond_wait", ["main", "run_all"], 15)]
+for name, types in ("idle.pb", [("wall", "nanoseconds")]), ("idle.lock.pb", [("contentions", "count"), ("delay", "nanoseconds")]):
+    p = Profile(types)
+    app, libc, other = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6"), p.mapping("/usr/lib/libother.so")
+    for cause, leaf, stack, ms in rows:
+        if len(types) == 2 and cause not in ("condition", "lock", "semaphore"):
+            continue
+        root = [p.frame("__libc_start_main", mapping=libc)] if stack and stack[0] == "main" else [p.frame("start_thread", mapping=libc)]
+        frames = [p.frame(f, mapping=app) for f in stack[::-1]] if stack else [p.frame("pool_thread", mapping=other)]
+        frames = [*([p.frame(leaf, mapping=libc)] if leaf else []), *frames, *root]
+        if len(types) == 1:
+            p.sample(frames, [ms * 10**6], {"state": "waiting", "wait": cause} if cause else {"state": "running"})
+        else:
+            p.sample(frames, [1, ms * 10**6], {"lock": {500: "queue.cv", 40: "queue.cv"}.get(ms, f"lock{ms}")})
+    p.write(name)
+END
+same "idle threads last" "$cprof" waits idle.pb <<'END'
+Threads waited 930 ms, 98.94% of their 940 ms, by cause and own function; 750 ms of it idle:
+    100 ms 10.64%  lock
+    100 ms 10.64%    Stats::add
+     75 ms  7.98%  condition
+     60 ms  6.38%    Future::get
+     15 ms  1.60%    run_all
+      5 ms  0.53%  sleep
+      5 ms  0.53%    back_off
+                      idle, mostly: polls, and waits in a thread's own loop
+    610 ms 64.89%  condition
+    500 ms 53.19%    Queue::pop
+     70 ms  7.45%    bio_jobs
+     40 ms  4.26%    uv_cond_wait
+     90 ms  9.57%  thread
+     90 ms  9.57%    run_all
+     30 ms  3.19%  semaphore
+     30 ms  3.19%    sem_wait
+     20 ms  2.13%  sleep
+     20 ms  2.13%    reporter
+     10 ms  1.06%  (running)
+END
+"$cprof" locks idle.lock.pb 2>/dev/null | grep '^[^ ]' >out
+printf '%s\n' "Waits for locks: 175 ms of threads' time in 1 s, 3 locks; and 3 where workers wait for something to do" \
+	'lock100: 100 ms in 1 wait, 57.14% of all, 100 ms each, 10.00% of wall time' \
+	'condition lock60: 60 ms in 1 wait, 34.29% of all, 60 ms each, 6.00% of wall time' \
+	'condition lock15: 15 ms in 1 wait, 8.57% of all, 15 ms each, 1.50% of wall time' \
+	'condition queue.cv: 540 ms in 2 waits, mostly for something to do, 270 ms each, 54.00% of wall time' \
+	'condition lock70: 70 ms in 1 wait, mostly for something to do, 70 ms each, 7.00% of wall time' \
+	'semaphore lock30: 30 ms in 1 wait, mostly for something to do, 30 ms each, 3.00% of wall time' |
+	cmp -s - out || fail "locks of idle threads: $(cat out)"
+
+# By thread, those of one name apart; several files; filters, which don't change where a loop is.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("wall", "nanoseconds")])
+app, libc = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6")
+for tid, cause, leaf, stack, ms in (1, "condition", "pthread_cond_wait", ["worker", "pop"], 60), (1, None, None, ["worker", "job"], 30), (1, "lock", "pthread_mutex_lock", ["worker", "job", "add"], 10), \
+        (2, "condition", "pthread_cond_wait", ["worker", "job", "fetch", "get"], 80), (2, "runnable", None, ["worker", "job"], 20):
+    labels = {"state": "runnable" if cause == "runnable" else "waiting" if cause else "running", "thread": "pool", "tid": tid}
+    p.sample([*([p.frame(leaf, mapping=libc)] if leaf else []), *(p.frame(f, mapping=app) for f in stack[::-1])], [ms * 10**6],
+             labels | ({"wait": cause} if cause and cause != "runnable" else {}))
+p.write("threads.pb")
+END
+"$cprof" waits -threads=tid threads.pb 2>/dev/null | sed '1,/^$/d' >out
+printf '%s\n' '      time  running    ready   waited     idle  thread' '    100 ms   30.00%        -   10.00%   60.00%  pool 1, mostly lock: add' \
+	'    100 ms        -   20.00%   80.00%        -  pool 2, mostly condition: get' | cmp -s - out || fail "waits by thread: $(cat out)"
+"$cprof" waits -threads threads.pb threads.pb 2>/dev/null | grep -q '^    400 ms   15.00%   10.00%   45.00%   30.00%  pool, mostly condition: get$' || fail "two files: $("$cprof" waits -threads threads.pb threads.pb)"
+"$cprof" waits -tagfocus=wait=condition threads.pb 2>/dev/null | head -n 1 >out
+[ "$(cat out)" = 'Threads waited 140 ms, 100% of their 140 ms, by cause and own function; 60 ms of it idle:' ] || fail "only conditions: $(cat out)"
+"$cprof" folded -threads=tid threads.pb | grep -q '^pool 2;worker;job;fetch;get;' || fail "threads apart: $("$cprof" folded -threads=tid threads.pb)"
+"$cprof" waits '-focus=(' threads.pb >out 2>&1 && fail "-focus=( is taken"
 
 # The file's own labels come before the names; a function that waits at descriptors of two kinds has two rows.
 python3 - <<'END'
@@ -235,15 +332,15 @@ for leaf, labels, ms in (("read", {"wait": "pipe", "kind": "pipe", "fd": 7}, 40)
 p.write("causes.pb")
 END
 same "waits with causes" "$cprof" waits causes.pb <<'END'
-Threads waited 100ms, 100% of their 100ms, by cause and own function:
-      50ms 50.00%  network
-      30ms 30.00%    serve [unix]
-      20ms 20.00%    serve [tcp]
-      40ms 40.00%  pipe
-      40ms 40.00%    serve [pipe]
-      10ms 10.00%  condition
-      10ms 10.00%    serve
-         0     0%  (running)
+Threads waited 100 ms, 100% of their 100 ms, by cause and own function; 10 ms of it idle:
+     50 ms 50.00%  network
+     30 ms 30.00%    serve [unix]
+     20 ms 20.00%    serve [tcp]
+     40 ms 40.00%  pipe
+     40 ms 40.00%    serve [pipe]
+                      idle, mostly: polls, and waits in a thread's own loop
+     10 ms 10.00%  condition
+     10 ms 10.00%    serve
 END
 
 # Files of wakers beside the wall profile: of the modes lock and I/O, and one of an earlier run.
@@ -275,15 +372,15 @@ cp causes.pb run.wall.pb
 sed '1,/^$/d' out >wakers
 cat >expected <<'END'
 Who ended the waits; their stacks: cprof tree run.lock.wakers.pb
-      80ms 80.00%  render, for ready, 40 waits
-      50ms 50.00%    woken by put < load
-      20ms 20.00%    woken by put < scan
-      10ms 10.00%    [timed out]
+     80 ms 80.00%  render, for ready, 40 waits
+     50 ms 50.00%    woken by put < load
+     20 ms 20.00%    woken by put < scan
+     10 ms 10.00%    [timed out]
                     1 more
 
 Who ended the waits; their stacks: cprof tree run.io.wakers.pb
-       4ms   100%  copy, for pipe, 2 waits
-       4ms   100%    [waker unknown]
+      4 ms   100%  copy, for pipe, 2 waits
+      4 ms   100%    [waker unknown]
 END
 cmp -s expected wakers || fail "wakers: $(diff expected wakers)"
 
@@ -296,19 +393,62 @@ p = Profile([("contentions", "count"), ("delay", "nanoseconds")], default="delay
 p.sample([p.frame("read", mapping=p.mapping("/opt/app/app"))], [-1, -2**63], {"lock": "odd"})
 p.sample([p.frame("read", mapping=p.mapping("/opt/app/app"))], [1, 10**6], {"lock": "one"})
 p.write("odd.pb")
+# Waits that were too short to be looked at are no lock, and who ended a thread did not end them.
+p = Profile([("contentions", "count"), ("delay", "nanoseconds")], default="delay")
+app = p.mapping("/opt/app/app")
+p.sample([p.frame("read", mapping=app)], [1, 10**6], {"lock": "one"})
+p.sample([p.frame("[short waits]")], [2, 600])
+p.write("short.pb")
+p = Profile([("waits", "count"), ("delay", "nanoseconds")], default="delay")
+app = p.mapping("/opt/app/app")
+p.sample([p.frame("begin", mapping=app), p.frame("[woken by]"), p.frame("pthread_join"), p.frame("main", mapping=app)], [1, 9 * 10**9])
+p.write("short.wakers.pb")
+# Of a tree of processes, what one says of itself doesn't hold for all.
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")])
+for name, ms in (("first", 1), ("second", 9), ("third", 0)):
+    main = p.frame("main", mapping=p.mapping("/opt/app/" + name))
+    if ms:
+        p.sample([main], [ms, ms * 10**6])
+    p.comments += [f"# libcprof 1, mode cpu, pid {ms}"]
+p.comments += ["# note: it is late"]
+p.write("tree.pb")
 END
-"$cprof" leaks heap.peak.pb | grep -qx 'In use at the peak: 1kB in 1 block' || fail "leaks of the peak: $("$cprof" leaks heap.peak.pb)"
+"$cprof" locks short.pb >out 2>err || fail "short waits: $(cat err)"
+grep -q '^Waits for locks: .*, 1 lock$' out && grep -q '^\[short waits\]: 600 ns in 2 waits, ' out && ! grep -q begin out || fail "short waits: $(cat out)"
+"$cprof" top tree.pb >out 2>err && grep -qx 'cprof: note: of one process or more: it is late' err || fail "the note of a process: $(cat err)"
+grep -q '^Your code (second, first, third): 10 ms' out || fail "programs of a tree: $(cat out)"
+# A program that frees all at its end: no table, and the file that tells.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("inuse_objects", "count"), ("inuse_space", "bytes")])
+p.sample([p.frame("work", mapping=p.mapping("/opt/app/app"))], [0, 0])
+p.write("freed.pb")
+END
+cp heap.peak.pb freed.peak.pb
+"$cprof" leaks freed.pb >out 2>err
+[ "$(cat out)" = 'In use: 0 in 0 blocks' ] && grep -q 'at the high water: cprof leaks freed.peak.pb$' err || fail "all was freed: $(cat out err)"
+# Where a thread of the program works for the profiler.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("wall", "nanoseconds")])
+main = p.frame("main", mapping=p.mapping("/opt/app/app"))
+p.sample([p.frame("cp_call_on_stack", mapping=p.mapping("/usr/lib/libcprof.so.0"))], [1, 10**6], {"state": "waiting", "wait": "other"})
+p.sample([main], [1, 10**6], {"state": "running"})
+p.write("writes.pb")
+END
+"$cprof" waits writes.pb 2>/dev/null | grep -q ' \[libcprof\]$' || fail "the profiler's own work: $("$cprof" waits writes.pb)"
+# The views beside the dumps are no dumps.
+"$cprof" leaks heap.peak.pb heap?.pb >out 2>err || fail "leaks with a peak: $(cat err)"
+"$cprof" leaks heap?.pb 2>/dev/null | cmp - out && grep -qx 'cprof leaks: without heap.peak.pb: no dump of the memory in use' err ||
+	fail "leaks with a peak: $(cat out err)"
+"$cprof" leaks heap.peak.pb | grep -qx 'In use at the peak: 1 kB in 1 block' || fail "leaks of the peak: $("$cprof" leaks heap.peak.pb)"
 "$cprof" locks odd.pb >out 2>err || fail "a count below zero: status $?, $(cat err)"
-grep -q '^one: 1ms in 1 wait, ' out || fail "one wait: $(cat out)"
+grep -q '^one: 1 ms in 1 wait, ' out || fail "one wait: $(cat out)"
 "$cprof" locks lock.holders.pb >out 2>err
 [ $? = 2 ] && [ ! -s out ] && grep -q 'is of the holders; give the lock profile' err || fail "locks of holders: $(cat out err)"
 
 "$cprof" locks '-own=(' lock.pb 2>err && fail "-own=( is taken"
 grep -q 'own=(' err && ! grep -q 'no lock profile' err || fail "locks -own=( says: $(cat err)"
-for verb in locks waits; do
-	"$cprof" $verb lock.pb lock.pb 2>err && fail "$verb of two"
-	grep -q 'profile is needed, not 2' err || fail "$verb of two says: $(cat err)"
-done
 
 # Requests for the wrong file, and without the file beside it.
 mv lock.holders.pb elsewhere.pb

@@ -14,7 +14,7 @@ completes() { # want words...
 	[ "${COMPREPLY[*]}" = "$want" ] || fail "$*: \"${COMPREPLY[*]}\", not \"$want\""
 }
 
-completes "threads top tree tags" cprof t
+completes "threads top timeline tree tags" cprof t
 completes "--help" cprof --h
 completes "-focus" cprof top -fo
 completes "--tagfocus --tagignore" cprof top --tag

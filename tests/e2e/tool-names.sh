@@ -45,4 +45,52 @@ for way in "gcc:g++ -gdwarf-5" "gcc4:g++ -gdwarf-4" "split:g++ -gsplit-dwarf" "l
 		'helper(long const*, char)::{lambda(unsigned int)#1}::operator()(unsigned int) const::{lambda(unsigned int)#1}::operator()'
 	grep -qxE 'mix|hidden|operator\(\)|templated.*' "$PWD/$name.names" && fail "$name: a name without its place"
 done
+
+# A lock in a variable is named by its member. Each is held by a thread that has ended, so that the wait for it runs out of time.
+cat >locks.cc <<'END'
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <pthread.h>
+#include <thread>
+#include <time.h>
+
+struct base { virtual ~base() {} long n; pthread_mutex_t first; };
+struct derived : base { struct { int n; pthread_mutex_t lock; } part; };
+namespace svc {
+static struct { long n; pthread_mutex_t mu; std::condition_variable cv; } jobs;
+derived all;
+namespace { struct { char name[100]; pthread_mutex_t mu; } hidden; }
+}
+pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER, several[3];
+
+static void wait_for(pthread_mutex_t *m)
+{
+	timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += (end.tv_nsec += 2000000) >= 1000000000;
+	end.tv_nsec %= 1000000000;
+	std::thread([m] { pthread_mutex_lock(m); }).join();
+	pthread_mutex_timedlock(m, &end);
+}
+
+int main()
+{
+	std::mutex m;
+	std::unique_lock<std::mutex> l(m);
+
+	svc::jobs.cv.wait_for(l, std::chrono::milliseconds(2));
+	for (pthread_mutex_t *each : { &svc::jobs.mu, &svc::all.first, &svc::all.part.lock, &svc::hidden.mu, &plain, &several[2] })
+		wait_for(each);
+}
+END
+for way in "g++ -gdwarf-5" "g++ -gdwarf-4" "clang++ -gdwarf-5"; do
+	command -v "${way%% *}" >/dev/null || continue
+	$way -O2 -pthread -o locks locks.cc || { fail "$way doesn't compile"; continue; }
+	"$cprof" run -lock -o locks.pb ./locks 2>err || fail "$way: $(cat err)"
+	"$cprof" locks locks.pb 2>/dev/null | sed -n 's/^condition //; s/: .* waits\?, .*//p' | sort | tr '\n' ' ' >got
+	[ "$(cat got)" = 'plain several+0x50 svc::(anonymous namespace)::hidden.mu svc::all.first svc::all.part.lock svc::jobs.cv svc::jobs.mu ' ] ||
+		fail "$way: locks are called $(cat got)"
+done
 finish

@@ -44,6 +44,8 @@ wait_for_pipe() {
 
 # ---- help and mistakes ----
 answers 0 'usage: cprof VERB' "$cprof" --help
+page=$("$cprof" --help | sed -n 's/.*"man -l \(.*\)" has everything[.]$/\1/p')
+[ -r "$page" ] || [ ! -e "$builddir/../man/cprof.1" ] || fail "--help doesn't name the manual page of a clone: $("$cprof" --help | tail -n 1)"
 answers 0 '^cprof .*[0-9]+\.[0-9]+' "$cprof" --version
 answers 2 'usage: cprof VERB' "$cprof"
 answers 2 'no verb "topp"; did you mean "top"' "$cprof" topp
@@ -52,6 +54,8 @@ answers 2 'did you mean "top"' "$cprof" report app.pb
 answers 2 'did you mean "symbolize"' "$cprof" symbolise app.pb
 answers 2 'there is no verb "zzz"; "cprof' "$cprof" zzz
 answers 2 'gone.pb: No such file or directory' "$cprof" gone.pb
+answers 2 'cprof list: the expression comes first: cprof list hot app.pb' "$cprof" list app.pb hot
+answers 2 'cprof peek: the expression comes first: cprof peek hot app.pb' "$cprof" peek app.pb hot
 answers 2 'run -heap -- COMMAND' "$cprof" -heap -- ./app
 answers 2 '"cprof run -- /bin/sh" profiles' "$cprof" /bin/sh
 answers 2 ' is a directory' "$cprof" ./
@@ -59,7 +63,7 @@ answers 2 'there is no option -cumm; did you mean -cum\?' "$cprof" top -cumm app
 answers 2 'there is no option --nodecuont=3; did you mean -nodecount\?' "$cprof" top --nodecuont=3 app.pb
 answers 2 'there is no option --xyzzy; see' "$cprof" top --xyzzy app.pb
 answers 2 'takes no value' "$cprof" top -cum=3 app.pb
-answers 0 '40ms.*hot' "$cprof" app.pb
+answers 0 '40 ms.*hot' "$cprof" app.pb
 answers 0 '"rows"' "$cprof" app.pb --json
 for verb in $("$cprof" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
 	answers 0 "usage: cprof $verb" "$cprof" "$verb" --help
@@ -84,7 +88,7 @@ answers 0 "the source can't be read: No such file or directory .-source_path=DIR
 answers 0 'focus matched nothing' "$cprof" top -focus=nothing app.pb
 # One dash or two, with = or without, before and after the file.
 for spelling in "-focus=hot app.pb" "--focus hot app.pb" "app.pb -focus hot" "app.pb --focus=hot"; do
-	answers 0 'Total samples|40ms.*hot' "$cprof" top $spelling
+	answers 0 '40 ms.*hot' "$cprof" top $spelling
 done
 
 # ---- where profiles come from ----
@@ -108,7 +112,7 @@ if ! "$cprof" top http://127.0.0.1:1/ 2>&1 | grep -q 'built without libcurl'; th
 	mkdir no-curl
 	for name in libcurl.so.4 libcurl-gnutls.so.4; do echo >no-curl/$name; done
 	answers 2 'needs libcurl\.so\.4.*install' env LD_LIBRARY_PATH="$PWD/no-curl" "$cprof" top http://127.0.0.1:1/
-	answers 0 'Total samples|40ms.*hot' env LD_LIBRARY_PATH="$PWD/no-curl" "$cprof" top app.pb
+	answers 0 '40 ms.*hot' env LD_LIBRARY_PATH="$PWD/no-curl" "$cprof" top app.pb
 fi
 ! ${READELF:-readelf} -d "$cprof" | grep -q curl || fail "libcurl is loaded by every call: $(${READELF:-readelf} -d "$cprof" | grep curl)"
 
@@ -134,6 +138,24 @@ json "d['types'][1] == {'type': 'cpu', 'unit': 'nanoseconds', 'total': 41000000,
 
 # ---- files that are written ----
 "$cprof" merge -o both.pb app.pb app.pb || fail "merge failed"
+# The time that passed: processes that ran at the same time don't add up; a gap doesn't count, nor does an order.
+python3 - <<'END'
+from pprof_build import Profile
+for name, start, length in ("tree1", 10, 10), ("tree2", 12, 3), ("tree3", 15, 10), ("tree4", 30, 5), ("tree0", 0, 2):
+    p = Profile([("cpu", "nanoseconds")], time=start * 10**9, duration=length * 10**9)
+    p.sample([p.frame("main")], [10**9])
+    p.write(name + ".pb")
+END
+lasts() { # seconds file...
+	want=$1
+	shift
+	"$cprof" merge -o passed.pb "$@" && "$cprof" info -json passed.pb | grep -q "\"duration_nanos\": ${want}000000000\b" ||
+		fail "$*: not $want s: $("$cprof" info passed.pb | grep -i duration)"
+}
+lasts 10 tree1.pb tree2.pb
+lasts 15 tree3.pb tree2.pb tree1.pb
+lasts 20 tree4.pb tree1.pb tree3.pb
+lasts 12 tree0.pb tree1.pb # whose beginning isn't known
 json "d['total'] == 82000000" "$cprof" top --json both.pb
 [ "$(stat -c %a both.pb)" = 600 ] || fail "a new profile has mode $(stat -c %a both.pb)"
 chmod 644 both.pb
@@ -285,8 +307,6 @@ foreign() { # name regex (the file is read)
 	answers 2 "foreign.$1: not a pprof profile, but $2" "$cprof" top "foreign.$1"
 }
 printf 'PERFILE2\150\0\0\0' | foreign perf "perf's"
-python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<8Q", 0, 3, 0, 10000, 0, 1, 1, 4096))' | foreign cpu "gperftools' CPU"
-printf 'heap profile:  1: 2 [ 3: 4] @ heapprofile\n' | foreign heap "gperftools' heap"
 printf 'v 10300 3\nX /usr/bin/app\nI 1000 20\n' | foreign heaptrack "heaptrack's"
 printf '(\265/\375\044\0\1\0\0' | foreign zst 'compressed with zstd, as heaptrack'
 printf 'main;work;deep 12\nmain 3\n' | foreign folded 'folded stacks'

@@ -9,6 +9,7 @@
 #include "core/model.h"
 #include "core/report.h"
 #include "core/read.h"
+#include "core/times.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,6 +60,27 @@ static void write_and_read(const struct ct_profile *p)
 	free(file);
 }
 
+/* A window of P, and what is there of one of its spans. */
+static void look_at_times(struct ct_profile *p)
+{
+	static const char *const names[] = { "from", "to", "span-longer" };
+	static const char *const texts[] = { "1us", "3s", "1ns" };
+	const char *name = "fuzzed";
+
+	if (!p->times)
+		return;
+	for (const struct ct_option *o = ct_times_filter_options; o->name; o++)
+		for (unsigned i = 0; i < 3; i++)
+			if (!strcmp(o->name, names[i]))
+				*(const char **)o->to =
+					i < 2 || p->sample_count % 2 ? texts[i] : NULL;
+	for (size_t i = 0; i < p->type_count; i++)
+		ct_times_share(p, i);
+	ct_times_filter_forget();
+	ct_times_filter(&p, &name, 1);
+	write_and_read(p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ct_profile *p = read_memory(data, size), *twice;
@@ -79,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make_graphs(twice);
 	ct_model_free(twice);
 	make_graphs(p);
+	look_at_times(p);
 	ct_model_free(p);
 	return 0;
 }

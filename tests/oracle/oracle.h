@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The exact oracle on real programs: single steps, a shadow stack, and the walks compared with it.
  *
- * An agent that is preloaded into the program (agent.c) wraps main and steps it (EFLAGS.TF); after
- * each instruction the shadow stack (shadow.c) is brought up to date and compared with the walks
- * from that very context (compare.c); differences are sorted into classes (differences.c), and the
- * sums are printed at the end. One thread is stepped, main or another. Everything runs in SIGTRAP's
- * handler, on a stack of its own. x86_64 only.
+ * An agent that is preloaded into the program wraps main and steps it; after each instruction the
+ * shadow stack (shadow.c) is brought up to date and compared with the walks from that very context
+ * (compare.c); differences are sorted into classes (differences.c), and the sums are printed at the
+ * end. x86_64 (agent_x86_64.c): one thread is stepped, main or another, by EFLAGS.TF; everything
+ * runs in SIGTRAP's handler, on a stack of its own. aarch64 (agent_aarch64.c): main, by a tracer.
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -22,7 +22,7 @@ struct oracle_walk {
 	enum cp_unwind_end end;
 };
 
-/* ---- agent.c ---- */
+/* ---- agent_x86_64.c, for signals.c ---- */
 bool oracle_is_on(void);
 /* Stop stepping this thread (true), or go on. False: it was not being stepped. */
 bool oracle_pause(bool pause);
@@ -34,7 +34,7 @@ void oracle_sigaction(int sig, const struct sigaction *act);
 
 /* ---- shadow.c ---- */
 struct oracle_call {
-	uint64_t slot, ra; /* where the return address is */
+	uint64_t slot, ra; /* x86_64: where the return address is; aarch64: sp at the call */
 	uint64_t callee;   /* 0 = not learned from */
 	bool exact;	   /* not a return address: interrupted code, or a signal's trampoline */
 	bool lifted;	   /* the stack pointer was above slot, and the frame has not been left */
@@ -44,16 +44,12 @@ void oracle_shadow_begin(const struct oracle_walk *outer);
 void oracle_shadow_push(const struct oracle_call *call);
 /* The stack pointer is SP now: frames below it were left. */
 void oracle_shadow_pop(uint64_t sp);
-/* The instruction at FROM has moved it from LAST to SP. */
-void oracle_shadow_moved(uint64_t from, uint64_t last, uint64_t sp);
-/* Was the instruction at FROM, which led to PC, a call? Then *RA is what it pushed at SP. */
-bool oracle_shadow_is_call(uint64_t from, uint64_t sp, uint64_t *ra);
-/* The instruction at FROM led to PC: if it returned from the frames that were there when the
- * stepping began, was that where the walk at the beginning said? */
-void oracle_shadow_returned(uint64_t from, uint64_t pc);
+/* A return led to PC: if it left the frames that were there when the stepping began, was that
+ * where the walk at the beginning said? */
+void oracle_shadow_returned(uint64_t pc);
 bool oracle_shadow_report(FILE *out);
 /* The call I from the innermost (0); NULL after the last. */
-const struct oracle_call *oracle_shadow_call(unsigned i);
+struct oracle_call *oracle_shadow_call(unsigned i);
 /* Frame I of the walk (from 1) as it must be; 0 after the last. */
 uint64_t oracle_shadow_right(unsigned i);
 
@@ -75,7 +71,7 @@ void oracle_difference(const struct oracle_walk *w, unsigned at, bool own);
 unsigned long oracle_difference_report(FILE *out);
 void oracle_show(FILE *out, uint64_t pc);
 
-/* ---- skip.c: calls that run at full speed ---- */
+/* ---- skip.c (x86_64): calls that run at full speed ---- */
 /* A call to PC was made from the stepped code: is it to be skipped? */
 bool oracle_skip_wanted(uint64_t pc);
 void oracle_skip_returned(uint64_t pc);

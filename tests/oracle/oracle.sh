@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # make oracle: the own unwinder against an exact oracle on real programs, and libunwind on the same contexts; see
-# oracle.h. ORACLE_STEPS instructions of each (default 500000, about ten seconds), ORACLE_SEED for other ones. Status 1:
+# oracle.h. ORACLE_STEPS instructions of each (default 500000, about ten seconds; on aarch64, where a step takes a
+# tracer, 30000, in windows of ORACLE_WINDOW), ORACLE_SEED for other ones. Status 1:
 # a frame was wrong, more than one stack in 10,000 not complete, more than one in 1000 without its root (_start, clone), a
 # difference from libunwind has no explanation, or there were fewer than six programs or 10,000 stacks.
 set -u
 
 builddir=$PWD
 agent=$builddir/tests/oracle/.libs/agent.so
-steps=${ORACLE_STEPS:-500000}
+machine=$(${CC:-cc} -dumpmachine)
+case $machine in
+x86_64*) steps=${ORACLE_STEPS:-500000} all="python thread sqlite compilers cxx rust node generated ffmpeg xz worker redis postgres" ;;
+aarch64*)
+	steps=${ORACLE_STEPS:-30000} all="python sqlite compilers cxx xz perl bash"
+	export ORACLE_WINDOW=${ORACLE_WINDOW:-2000}
+	;;
+*)
+	echo "the oracle does not step $machine"
+	exit 0
+	;;
+esac
 work=$(mktemp -d)
 programs=0
 failed=0
@@ -96,6 +108,63 @@ int main(int argc, char **argv)
 END
 }
 
+cxx_workload() {
+	cat <<'END'
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <sys/time.h>
+#include <vector>
+static volatile unsigned ticks;
+__attribute__((noinline)) static unsigned leaf(unsigned n) { return n * 2654435761u ^ n >> 7; }
+__attribute__((noinline)) static unsigned leaf_with_frame(unsigned n)
+{
+	volatile unsigned room[40];
+	for (unsigned i = 0; i < 40; i++) room[i] = n ^ i;
+	return room[n % 40];
+}
+static void on_alarm(int) { ticks = ticks + leaf(ticks); }
+struct shape { virtual ~shape() {} virtual double area() const = 0; };
+struct square : shape { double a; square(double x) : a(x) {} double area() const override { return a * a; } };
+__attribute__((noinline)) static unsigned deep(unsigned n)
+{
+	if (!n) throw std::runtime_error("bottom");
+	return deep(n - 1) + leaf_with_frame(n);
+}
+__attribute__((noinline)) static unsigned varying(unsigned n)
+{
+	char *room = (char *)alloca(n % 300 + 16);
+	memset(room, (int)n, n % 300 + 16);
+	return leaf((unsigned char)room[n % 7]) + leaf_with_frame(n);
+}
+static int by_leaf(const void *a, const void *b) { return leaf(*(const unsigned *)a) < leaf(*(const unsigned *)b) ? -1 : 1; }
+int main()
+{
+	struct itimerval t = { { 0, 20000 }, { 0, 20000 } };
+	unsigned sum = 0, v[50];
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &t, nullptr);
+	for (unsigned round = 0; round < 20000; round++) {
+		std::map<std::string, double> m;
+		for (unsigned i = 0; i < 20; i++) m["k" + std::to_string(leaf(i) % 9)] += square(i).area();
+		for (unsigned i = 0; i < 50; i++) v[i] = i * round;
+		qsort(v, 50, sizeof(*v), by_leaf);
+		std::vector<std::string> s;
+		for (unsigned i = 0; i < 20; i++) s.push_back(std::to_string(v[i]));
+		std::sort(s.begin(), s.end(), [](const std::string &a, const std::string &b) { return b < a; });
+		try { sum += round % 4 ? varying(round) : deep(9); } catch (const std::exception &e) { sum += e.what()[0]; }
+		sum += (unsigned)m.size() + s[3][0];
+	}
+	return printf("%u\n", sum) < 0;
+}
+END
+}
+
 postgres_workload() {
 	cat <<'END'
 create table t (a int primary key, b text, c double precision);
@@ -165,6 +234,28 @@ with_compilers() {
 	c_workload >"$work/w.c"
 	stepped gcc 60 "$(gcc -print-prog-name=cc1)" -quiet -O2 "$work/w.c" -o "$work/w.s" && judge gcc
 	stepped clang 100 clang -cc1 -emit-obj -O2 "$work/w.c" -o "$work/w.o" && judge clang
+}
+
+# With every function's return address signed, and landing pads, on aarch64.
+with_cxx() {
+	cxx_workload >"$work/w.cc"
+	if [ "${ORACLE_CXX:-}" ]; then # built before, on a faster machine
+		cp "$ORACLE_CXX" "$work/cxx"
+	else
+		protection=
+		[[ $machine != aarch64* ]] || protection=-mbranch-protection=standard
+		${CXX:-c++} -O2 -fomit-frame-pointer $protection "$work/w.cc" -o "$work/cxx" || return
+	fi
+	stepped cxx 50 "$work/cxx" && judge cxx
+}
+
+with_perl() {
+	stepped perl 100 perl -e 'for (1 .. 300) { my %h = map { ("k" . $_ * 7919 % 97, $_) } 1 .. 99;
+		$s .= join(",", sort { $h{$a} <=> $h{$b} } keys %h); $s =~ s/(k\d)(\d)/$2$1/g; $s = substr $s, -500 } print length $s' && judge perl
+}
+
+with_bash() {
+	stepped bash 100 bash -c 'for ((i = 0; i < 20000; i++)); do a[i % 50]=$((i * i)); [[ ${a[i % 7]:-x} == *1?* ]] && s=${s:0:40}${a[*]:0:3}; done; echo ${#s}' && judge bash
 }
 
 with_rust() {
@@ -304,11 +395,7 @@ with_postgres() {
 	judge postgres
 }
 
-${CC:-cc} -dumpmachine | grep -q '^x86_64' || {
-	echo "the oracle steps x86_64 only"
-	exit 0
-}
-for one in ${*:-python thread sqlite compilers rust node generated ffmpeg xz worker redis postgres}; do
+for one in ${*:-$all}; do
 	"with_$one"
 done
 stacks=$(cat "$work"/*.report | awk '$1 == "own" && $3 == "stacks" { n += $2 } END { print n + 0 }')

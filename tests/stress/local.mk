@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Storms and trials: make stress.
 PROFILED += \
+	%D%/attach-host \
 	%D%/storm-host \
 	%D%/trial-host
 STRESS_TESTS += \
+	%D%/attach.sh \
 	%D%/control.sh \
 	%D%/heap.sh \
 	%D%/storm.sh \

@@ -5,7 +5,8 @@ PPROF_CHECK = \
 	%D%/pprof-check-read.c \
 	%D%/pprof-check-rules.c \
 	%D%/pprof-check-samples.c \
-	%D%/pprof-check-tables.c
+	%D%/pprof-check-tables.c \
+	%D%/pprof-check-times.c
 CHECK_TOOLS += \
 	%D%/pprof-check
 %C%_pprof_check_SOURCES = %D%/pprof-check.c $(PPROF_CHECK)
@@ -15,6 +16,15 @@ CHECK_TOOLS += \
 	%D%/list-modes
 %C%_list_modes_SOURCES = %D%/list-modes.c
 %C%_list_modes_LDADD = $(INTERNAL)
+# Makes profiles with a time index.
+if TOOL
+CHECK_TOOLS += \
+	%D%/make-times
+endif
+%C%_make_times_SOURCES = %D%/make-times.c
+%C%_make_times_CPPFLAGS = $(TOOL_CPPFLAGS)
+%C%_make_times_CFLAGS = $(TOOL_CFLAGS)
+%C%_make_times_LDADD = $(TOOL_LIBRARY)
 # Takes windows by the tool's own code.
 if TOOL
 CHECK_TOOLS += \

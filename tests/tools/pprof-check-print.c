@@ -184,28 +184,32 @@ static void print_labels(const struct pcheck_profile *p, const struct pcheck_sam
 		fprintf(out, "-");
 }
 
-void pcheck_print_raw(const struct pcheck_profile *p, FILE *out)
+void pcheck_print_stack(const struct pcheck_profile *p, const struct pcheck_sample *s, FILE *out)
 {
 	char buffer[512];
+	const char *between = "";
 
+	for (size_t d = 0; d < s->locations.count; d++) {
+		const struct pcheck_location *l = pcheck_location(p, s->locations.items[d]);
+
+		for (size_t k = 0; l && k < lines_of(l); k++) {
+			fprintf(out, "%s%s", between, line_name(p, l, k, buffer, sizeof(buffer)));
+			between = ";";
+		}
+	}
+}
+
+void pcheck_print_raw(const struct pcheck_profile *p, FILE *out)
+{
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct pcheck_sample *s = &p->samples[i];
-		const char *between = "";
 
 		for (size_t k = 0; k < s->values.count; k++)
 			fprintf(out, "%s%" PRId64, k ? "," : "", (int64_t)s->values.items[k]);
 		fprintf(out, "\t");
 		print_labels(p, s, out);
 		fprintf(out, "\t");
-		for (size_t d = 0; d < s->locations.count; d++) {
-			const struct pcheck_location *l = pcheck_location(p, s->locations.items[d]);
-
-			for (size_t k = 0; l && k < lines_of(l); k++) {
-				fprintf(out, "%s%s", between,
-					line_name(p, l, k, buffer, sizeof(buffer)));
-				between = ";";
-			}
-		}
+		pcheck_print_stack(p, s, out);
 		fprintf(out, "\n");
 	}
 }

@@ -71,7 +71,7 @@ static bool next(struct message *m, struct field *f)
 	if (m->at == m->end)
 		return false;
 	*f = (struct field){ 0 };
-	if (!read_varint(m, &tag) || tag >> 3 == 0 || tag >> 3 > 1000)
+	if (!read_varint(m, &tag) || tag >> 3 == 0 || tag >> 3 > 10000)
 		return malformed(m);
 	f->number = (unsigned)(tag >> 3);
 	f->wire = tag & 7;
@@ -243,6 +243,7 @@ static void read_profile_field(struct pcheck_profile *p, struct message *m, cons
 	case 13: numbers(m, f, &p->comments); break;
 	case 14: scalar(m, f, &p->default_type); break;
 	case 15: scalar(m, f, &p->doc_url); break;
+	case 7361: pcheck_read_times(p, f->data, f->size, m->report); break;
 	default: pcheck_bad(m->report, "field", "profile: unknown field %u", f->number);
 	}
 }
@@ -344,5 +345,12 @@ void pcheck_free(struct pcheck_profile *p)
 	free(p->functions);
 	free(p->strings);
 	free(p->comments.items);
+	free(p->times.events);
+	free(p->times.threads);
+	free(p->times.spans);
+	free(p->times.names.items);
+	free(p->times.recorded.items);
+	free(p->times.counters.items);
+	free(p->times.wakes.items);
 	*p = (struct pcheck_profile){ 0 };
 }

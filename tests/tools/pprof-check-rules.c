@@ -293,6 +293,7 @@ void pcheck_rules(struct pcheck_profile *p, const char *mode, const char *main_p
 	check_mode(p, mode, r);
 	check_comments(p, mode, r);
 	use_strings(p, r);
+	pcheck_times(p, r);
 	check_strings(p, r);
 	pcheck_samples(p, r);
 	pcheck_tables(p, r);

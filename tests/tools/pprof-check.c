@@ -13,7 +13,7 @@
 static struct {
 	const char *mode, *main_path;
 	size_t top;
-	bool print_top, raw, comments, total;
+	bool print_top, raw, comments, total, times;
 } options;
 
 static int usage(void)
@@ -21,7 +21,7 @@ static int usage(void)
 	fprintf(stderr,
 		"usage: pprof-check [--mode cpu|wall|heap|peak|mmap|lock|holders|wakers|io|\n"
 		"                   event] [--main PATH]\n"
-		"                   [--top N] [--raw] [--comments] [--total] FILE...\n"
+		"                   [--top N] [--raw] [--comments] [--total] [--times] FILE...\n"
 		"Checks profiles; --top 0 prints all functions.\n");
 	return 2;
 }
@@ -48,13 +48,10 @@ static bool parse_count(const char *s, size_t *n)
 static bool parse(int argc, char **argv)
 {
 	static const struct option names[] = {
-		{ "mode", required_argument, NULL, 'm' },
-		{ "main", required_argument, NULL, 'M' },
-		{ "top", required_argument, NULL, 't' },
-		{ "raw", no_argument, NULL, 'r' },
-		{ "comments", no_argument, NULL, 'c' },
-		{ "total", no_argument, NULL, 's' },
-		{ 0 },
+		{ "mode", required_argument, NULL, 'm' }, { "main", required_argument, NULL, 'M' },
+		{ "top", required_argument, NULL, 't' },  { "raw", no_argument, NULL, 'r' },
+		{ "comments", no_argument, NULL, 'c' },	  { "total", no_argument, NULL, 's' },
+		{ "times", no_argument, NULL, 'T' },	  { 0 },
 	};
 	bool ok = true;
 	int c;
@@ -72,6 +69,7 @@ static bool parse(int argc, char **argv)
 			break;
 		case 'r': options.raw = true; break;
 		case 'c': options.comments = true; break;
+		case 'T': options.times = true; break;
 		case 's': options.total = true; break;
 		default: ok = false;
 		}
@@ -95,6 +93,8 @@ static bool check(const char *file)
 		pcheck_print_comments(&p, stdout);
 	if (options.total)
 		pcheck_print_totals(&p, stdout);
+	if (options.times)
+		pcheck_print_times(&p, stdout);
 	pcheck_free(&p);
 	if (r.broken)
 		fprintf(stderr, "%s: %u rules broken\n", file, r.broken);

@@ -73,6 +73,30 @@ struct pcheck_function {
 	bool used;
 };
 
+struct pcheck_event {
+	uint64_t begin, duration, weight, count, thread, sample;
+	bool death;
+};
+
+struct pcheck_thread {
+	uint64_t tid, name, begin, end, before, process;
+};
+
+struct pcheck_span {
+	uint64_t begin, duration, weight, thread, name;
+};
+
+/* The time index; there is none if VERSION is 0. */
+struct pcheck_times {
+	uint64_t version, end, budget, keep, from, thinning, seen, start;
+	struct pcheck_event *events;
+	struct pcheck_thread *threads;
+	struct pcheck_span *spans;
+	size_t event_count, thread_count, span_count;
+	struct pcheck_numbers recorded, names, counters; /* COUNTERS: three numbers each */
+	struct pcheck_numbers wakes; /* four each: when, woken, waker, sample from 1 */
+};
+
 struct pcheck_profile {
 	struct pcheck_type *types;
 	size_t type_count;
@@ -90,6 +114,7 @@ struct pcheck_profile {
 	struct pcheck_type period_type;
 	uint64_t drop_frames, keep_frames, time_nanos, duration_nanos, period;
 	uint64_t default_type, doc_url;
+	struct pcheck_times times;
 };
 
 /* Reads and decodes. Returns 0 if there is a profile to look at (broken rules may have been
@@ -107,6 +132,15 @@ void pcheck_rules(struct pcheck_profile *p, const char *mode, const char *main_p
 		  struct pcheck_report *r);
 void pcheck_tables(struct pcheck_profile *p, struct pcheck_report *r);
 void pcheck_samples(struct pcheck_profile *p, struct pcheck_report *r);
+
+/* A part of the time index, and the rules about all of it. */
+void pcheck_read_times(struct pcheck_profile *p, const uint8_t *data, size_t n,
+		       struct pcheck_report *r);
+void pcheck_times(struct pcheck_profile *p, struct pcheck_report *r);
+/* "event BEGIN DURATION WEIGHT COUNT TID NAME leaf;caller;root", one line an event, and the rest.
+ */
+void pcheck_print_times(const struct pcheck_profile *p, FILE *out);
+void pcheck_print_stack(const struct pcheck_profile *p, const struct pcheck_sample *s, FILE *out);
 
 /* Text of an index, "" when it is out of range. Ids give NULL then. */
 const char *pcheck_text(const struct pcheck_profile *p, uint64_t index);

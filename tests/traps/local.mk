@@ -5,6 +5,8 @@ LINKED = libcprof.la
 LINKED_FLAGS = $(AM_LDFLAGS) -no-install
 PROFILED += \
 	%D%/alternate_stack_gone/host \
+	%D%/attached/host \
+	%D%/attached_storm/host \
 	%D%/bad_pointers/host \
 	%D%/blocked_before_start/host \
 	%D%/blocked_signals/host \
@@ -102,7 +104,8 @@ PROFILED += \
 	%D%/traced_child/host \
 	%D%/threads_before_start/early-threads \
 	%D%/threads_before_start/found-threads \
-	%D%/threads_before_start/raw-threads
+	%D%/threads_before_start/raw-threads \
+	%D%/wide_registers/host
 %C%_blocked_before_start_host_LDFLAGS = $(LINKED_FLAGS)
 %C%_blocked_before_start_host_LDADD = $(LINKED)
 %C%_closings_host_LDADD = -lrt

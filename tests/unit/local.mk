@@ -4,6 +4,7 @@
 UNWIND_TEST_CFLAGS = $(AM_CFLAGS) -fomit-frame-pointer
 UNIT_TESTS += \
 	%D%/test-aggregate \
+	%D%/test-census \
 	%D%/test-cfi \
 	%D%/test-cfi-expr \
 	%D%/test-cfi-insn \
@@ -13,6 +14,7 @@ UNIT_TESTS += \
 	%D%/test-control-message \
 	%D%/test-debugfile \
 	%D%/test-demangle \
+	%D%/test-diary \
 	%D%/test-stack-depot \
 	%D%/test-drain \
 	%D%/test-elf \
@@ -45,7 +47,7 @@ UNIT_TESTS += \
 	%D%/test-lock-sample \
 	%D%/test-lock-stepped \
 	%D%/test-memory-table \
-	%D%/test-memory-watch \
+	%D%/test-memory-use \
 	%D%/test-tail-cache \
 	%D%/test-module-list \
 	%D%/test-modules \
@@ -68,10 +70,12 @@ UNIT_TESTS += \
 	%D%/test-sweep \
 	%D%/test-symbols \
 	%D%/test-symbols-broken \
+	%D%/test-task-sleep \
 	%D%/test-text \
 	%D%/test-thread \
 	%D%/test-thread-file \
 	%D%/test-tick-rate \
+	%D%/test-times \
 	%D%/test-tids \
 	%D%/test-unwind-code \
 	%D%/test-unwind-dwarf \
@@ -89,8 +93,10 @@ TOOL_UNIT_TESTS += \
 	%D%/test-tool-filter \
 	%D%/test-tool-flame \
 	%D%/test-tool-output \
+	%D%/test-tool-periods \
 	%D%/test-tool-read \
-	%D%/test-tool-serve
+	%D%/test-tool-serve \
+	%D%/test-tool-timeline
 %C%_test_fuzz_cfi_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-cfi.c
 %C%_test_fuzz_cfi_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZER='"fuzz-cfi"'
 %C%_test_fuzz_elf_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz-elf.c
@@ -117,6 +123,7 @@ TOOL_UNIT_TESTS += \
 %C%_test_pprof_check_SOURCES = %D%/test-pprof-check.c $(PPROF_CHECK)
 %C%_test_pprof_check_LDADD = $(INTERNAL) -lz
 %C%_test_strata_LDADD = $(INTERNAL) -lm
+%C%_test_times_LDADD = $(INTERNAL) -lm
 %C%_test_sweep_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cp_thread_claim,--wrap=cp_mode_ops_thread_begin  -Wl,--wrap=cp_vec_add,--wrap=cp_index_add
 %C%_test_tool_filter_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_filter_CFLAGS = $(TOOL_CFLAGS)
@@ -127,12 +134,18 @@ TOOL_UNIT_TESTS += \
 %C%_test_tool_output_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_output_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_output_LDADD = $(TOOL_LIBRARY)
+%C%_test_tool_periods_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
+%C%_test_tool_periods_CFLAGS = $(TOOL_CFLAGS)
+%C%_test_tool_periods_LDADD = $(TOOL_LIBRARY) $(INTERNAL)
 %C%_test_tool_read_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_read_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_read_LDADD = $(TOOL_LIBRARY) $(ZLIB_LIBS)
 %C%_test_tool_serve_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_serve_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_serve_LDADD = $(TOOL_LIBRARY) $(INTERNAL)
+%C%_test_tool_timeline_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
+%C%_test_tool_timeline_CFLAGS = $(TOOL_CFLAGS)
+%C%_test_tool_timeline_LDADD = $(TOOL_LIBRARY) $(INTERNAL)
 %C%_test_unwind_code_CFLAGS = $(UNWIND_TEST_CFLAGS)
 %C%_test_unwind_dwarf_CFLAGS = $(UNWIND_TEST_CFLAGS)
 %C%_test_unwind_fp_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer

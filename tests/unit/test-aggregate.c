@@ -41,7 +41,7 @@ static void add(uint64_t leaf, uint64_t caller, uint64_t weight, unsigned stack_
 	r.record.weight = weight;
 	r.record.pcs[0] = leaf;
 	r.record.pcs[1] = caller;
-	CHECK_EQ(cp_aggregate_add(&a, &r.record, thread), 0);
+	CHECK(cp_aggregate_add(&a, &r.record, thread) != CP_INDEX_NONE);
 }
 
 static const struct cp_stack *stack(size_t i)

@@ -322,3 +322,37 @@ TEST(test_frame_size_passes_over_what_leaves_sp_alone)
 	CHECK_EQ(cp_cfi_frame_size(none, 48), -1);
 #endif
 }
+
+#ifdef __aarch64__
+/* adrp x16, #0x1f000; ldr x17, [x16, #0xfe8], where branches need a landing pad after bti c. */
+TEST(test_a_stub_of_the_plt_may_begin_with_a_landing_pad)
+{
+	static const uint32_t code[] = { 0xd503245f, 0xf00000f0, 0xf947f611, 0xd61f0220 };
+	const uint8_t *with = (const uint8_t *)code, *without = with + 4;
+
+	CHECK_EQ(cp_cfi_stub_slot(without, 0x10000), 0x2ffe8);
+	CHECK_EQ(cp_cfi_stub_slot(with, 0x10000), 0x2ffe8);
+	CHECK_EQ(cp_cfi_stub_slot(with, 0x10ffc), 0x30fe8);
+	CHECK_EQ(cp_cfi_stub_slot(with + 8, 0x10000), 0);
+}
+
+/* How many bits of a signed address are the signature depends on the kernel's address width. */
+TEST(test_a_signature_is_removed_from_a_return_address)
+{
+	const uint64_t plain = (uint64_t)cp_cfi_table_parse;
+	unsigned signed_ones = 0;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		register uint64_t address __asm__("x17") = plain;
+		register uint64_t modifier __asm__("x16") = 16 * i;
+		uint64_t with_signature;
+
+		__asm__("hint #8" : "+r"(address) : "r"(modifier)); /* pacia1716 */
+		with_signature = address;
+		signed_ones += with_signature != plain;
+		CHECK_EQ(cp_cfi_strip(with_signature), plain);
+	}
+	if (!signed_ones)
+		SKIP("the processor signs no addresses");
+}
+#endif

@@ -292,6 +292,34 @@ TEST(test_nothing_is_said_without_a_mode)
 	CHECK_STR(config.path[CPROF_CPU], "x");
 }
 
+TEST(test_what_dumps_are_made_on)
+{
+	struct cp_trigger t[CP_TRIGGERS];
+
+	READ("CPUPROFILE=out.pb", "CPROF_DUMP_ON=span>500ms,span:a>b>2s,rss>80%,rss>1.5M");
+	CHECK_STR(lines, "");
+	CHECK(config.times == (CP_CONFIG_TIMES_KEEP | CP_CONFIG_TIMES_DUMP_ON));
+	CHECK_EQ(cp_triggers_parse(config.dump_on, t), 0);
+	CHECK(!t[0].span[0] && !t[0].is_memory);
+	CHECK_EQ(t[0].more_than, 500000000);
+	CHECK_STR(t[1].span, "a>b");
+	CHECK(t[2].is_memory && t[2].percent && t[3].is_memory && !t[3].percent);
+	CHECK_EQ(t[3].more_than, 3 << 19);
+	CHECK_EQ(t[4].more_than, 0);
+	READ("CPUPROFILE=out.pb", "CPROF_DUMP_ON=rss>2G", "CPROF_TIMES=1M");
+	CHECK_EQ(config.times, 1 << 20);
+	for (const char *const *bad =
+		     (const char *const[]){ "span", "span>", "span>0", "span>2x", "span:>1s",
+					    "rss>0%", "rss>101%", "rss>0", "rss<2G", "heap>2G",
+					    "rss>1G,,rss>2G", NULL };
+	     *bad; bad++) {
+		char setting[64];
+
+		snprintf(setting, sizeof(setting), "CPROF_DUMP_ON=%s", *bad);
+		check_refused(setting, "no such dumps");
+	}
+}
+
 TEST(test_a_bad_value_makes_one_short_line)
 {
 	char setting[3000] = "CPUPROFILE_FREQUENCY=a\nb\033";

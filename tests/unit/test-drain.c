@@ -40,7 +40,7 @@ static void begin(void)
 	cp_mode_ops_set(modes);
 	cp_modules_init(&modules);
 	cp_ring_configure(64);
-	cp_run_begin(r, &modules);
+	cp_run_begin(r, &modules, NULL);
 	r->ops = &ops;
 	r->mode = CPROF_CPU;
 	r->running = true;
@@ -168,4 +168,21 @@ TEST(test_a_thread_that_ends_during_a_drain_loses_nothing)
 	cp_drain_all(runs, &modules);
 	CHECK_EQ(samples(), 1);
 	end();
+}
+
+/* A drain reads the list of mappings. */
+TEST(test_threads_that_end_are_drained_together)
+{
+	cp_collect_ends_drained();
+	cp_store_release(&cp_collector.state, CP_COLLECTOR_RUNNING);
+	for (int i = 0; i < 63; i++)
+		cp_collect_ended();
+	CHECK(cp_collect_has_ended());
+	CHECK_EQ(cp_collector.requests, 0);
+	cp_collect_ended();
+	CHECK_EQ(cp_collector.requests, CP_REQUEST_DRAIN);
+	cp_store_release(&cp_collector.state, CP_COLLECTOR_NONE);
+	cp_collector.requests = 0;
+	cp_collect_ends_drained();
+	CHECK(!cp_collect_has_ended());
 }

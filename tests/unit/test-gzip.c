@@ -73,7 +73,7 @@ static void check_bytes_come_back(unsigned tenths)
 		struct memory_sink m = MEMORY_SINK;
 		struct cp_gzip_sink g;
 
-		CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, false), 0);
+		CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, CP_GZIP_USUAL), 0);
 		for (size_t at = 0, step; at < n; at += step) {
 			step = n - at < steps[k] ? n - at : steps[k];
 			CHECK_EQ(g.sink.write(&g.sink, data + at, step), 0);
@@ -96,7 +96,7 @@ static int compress_small(void)
 	unsigned char to[64];
 	int result = 2;
 
-	if (cp_sink_gzip_open(&g, &m.sink, false) || g.sink.write(&g.sink, "as it is", 8) ||
+	if (cp_sink_gzip_open(&g, &m.sink, CP_GZIP_USUAL) || g.sink.write(&g.sink, "as it is", 8) ||
 	    cp_sink_gzip_close(&g))
 		result = 1;
 	else if (gunzip(&m, to, sizeof(to)) == 8 && !memcmp(to, "as it is", 8))
@@ -154,7 +154,7 @@ TEST(test_first_error_of_the_next_sink_is_kept)
 	unsigned char *data = make_data(200000);
 	struct cp_gzip_sink g;
 
-	CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, false), 0);
+	CHECK_EQ(cp_sink_gzip_open(&g, &m.sink, CP_GZIP_USUAL), 0);
 	m.error = -ENOSPC;
 	CHECK_EQ(g.sink.write(&g.sink, data, 200000), -ENOSPC);
 	m.error = 0;

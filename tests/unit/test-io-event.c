@@ -105,7 +105,7 @@ static uint64_t told_calls(void)
 	if (!run.running) {
 		run.running = true;
 		cp_modules_init(&modules);
-		cp_run_begin(&run, &modules);
+		cp_run_begin(&run, &modules, NULL);
 	}
 	cp_io_rows_tell(&run);
 	cp_io_rows_settle(&run);

@@ -96,6 +96,31 @@ TEST(test_waits_are_counted_by_kind)
 	end(t);
 }
 
+static uint64_t counted_when_sampled;
+
+static unsigned look_at_count(const struct cp_unwind_input *in, uint64_t *pcs, unsigned max,
+			      enum cp_unwind_end *how)
+{
+	counted_when_sampled = cp_lock_part_of(cp_self.thread)->kinds[CP_LOCK_MUTEX].count;
+	return one_frame(in, pcs, max, how);
+}
+
+/* A settle between the two would not know of what the wait was, and would never learn it: a sample
+ * without its count waits for the next settle (strata.c), a count without its sample doesn't. */
+TEST(test_a_wait_is_counted_after_its_sample)
+{
+	static const struct cp_unwinder looks = { .name = "looks", .walk = look_at_count };
+	struct cp_thread *t = begin();
+
+	cp_capture_settings.unwinder = &looks;
+	counted_when_sampled = UINT64_MAX;
+	wait_for(&locks[0], 500000 * US, CP_LOCK_MUTEX);
+	CHECK_EQ(counted_when_sampled, 0);
+	CHECK_EQ(cp_lock_part_of(t)->kinds[CP_LOCK_MUTEX].count, 1);
+	CHECK_EQ(take(t, CPROF_LOCK).delay, 500000 * US);
+	end(t);
+}
+
 /* Everything that is sampled of a lock with holders is told to them, or that they aren't known. */
 TEST(test_holders_get_what_was_waited)
 {
@@ -115,7 +140,7 @@ TEST(test_holders_get_what_was_waited)
 	h = cp_lock_holder_read(&next, &e);
 	CHECK(h && e.weight >= 30 * US && e.weight <= 30 * US + 1);
 	CHECK_EQ(cp_lock_holder_record(h)->pcs[0], (uint64_t)(uintptr_t)function);
-	CHECK_EQ(e.longest, cp_lock_holder_who(t));
+	CHECK_EQ(e.more, cp_thread_who(t));
 	cp_lock_holder_give_back(h);
 	/* No unlock was seen; one was seen that failed. */
 	now += 1000000 * US;
@@ -128,6 +153,34 @@ TEST(test_holders_get_what_was_waited)
 	CHECK(!cp_lock_holder_read(&next, &e));
 	wait_for(&locks[1], 20 * US, CP_LOCK_SEM);
 	CHECK_EQ(take(t, CPROF_LOCK_HOLDERS).records, 0);
+	end(t);
+}
+
+/* The waiter may be done before the thread that unlocked has taken its stack. */
+TEST(test_what_waits_for_its_holders_stack_is_known)
+{
+	struct cp_thread *t = begin();
+	struct cp_lock_wait w;
+	struct cp_lock_release r;
+	struct cp_event e;
+	uint32_t next = 0;
+
+	now += 1000000 * US;
+	cp_lock_event_begin_wait(&w, &locks[0], CP_LOCK_MUTEX);
+	now += 20 * US;
+	cp_lock_event_release_begin(&r, &locks[0]);
+	cp_lock_event_waited(&w, function, true);
+	CHECK(!cp_lock_holder_read(&next, &e));
+	next = 0;
+	CHECK(cp_lock_holder_look(&next, &e));
+	CHECK_EQ(e.tag, (uint64_t)(uintptr_t)&locks[0]);
+	CHECK(e.weight >= 20 * US && e.weight <= 20 * US + 1);
+	CHECK(!cp_lock_holder_look(&next, &e));
+	cp_lock_event_release_end(&r, function, true);
+	next = 0;
+	CHECK(!cp_lock_holder_look(&next, &e));
+	next = 0;
+	CHECK(cp_lock_holder_read(&next, &e) != NULL);
 	end(t);
 }
 

@@ -80,8 +80,52 @@ TEST(test_holders_share_a_wait_by_time)
 	CHECK(cp_lock_holder_divide(&w, 1) < 1e-9);
 	CHECK(caused(first) >= 800 && caused(first) <= 802);
 	CHECK(caused(second) >= 115 && caused(second) <= 117);
+	CHECK_EQ(w.ender, cp_thread_who(t));
 	CHECK(first->waits + second->waits >= CP_LOCK_HOLDER_WAIT - 2);
 	CHECK(first->waits + second->waits <= CP_LOCK_HOLDER_WAIT + 2);
+	/* The lock was given up once more, without an entry. */
+	w.ender = 0;
+	w.ended += 20000000;
+	cp_lock_holder_divide(&w, 1);
+	CHECK_EQ(w.ender, 0);
+	end(t);
+}
+
+static uint32_t waiting;
+
+/* Waits are added without a break, each of which represents itself alone. */
+static void *add_waits(void *arg)
+{
+	while (cp_load_relaxed(&waiting)) {
+		struct cp_lock_waited w = waited(arg, 200, 1000);
+
+		cp_lock_holder_divide(&w, 1);
+	}
+	return NULL;
+}
+
+/* A reader that takes out waits meanwhile gets them as the unlock's own, not to be spread over
+ * others. */
+TEST(test_waits_that_are_added_meanwhile_are_the_unlocks_own)
+{
+	struct cp_thread *t = begin();
+	struct cp_holder *h;
+	struct cp_event e;
+	unsigned taken = 0;
+	pthread_t adder;
+
+	wait_surely(t, &locks[2]);
+	CHECK(unlock(t, &locks[2], 1000) != NULL);
+	waiting = 1;
+	CHECK_EQ(pthread_create(&adder, NULL, add_waits, &locks[2]), 0);
+	while (taken < 20000) {
+		for (uint32_t next = 0; (h = cp_lock_holder_read(&next, &e)); taken++) {
+			CHECK(cp_lock_holder_own(e.count) > 0.9);
+			cp_lock_holder_give_back(h);
+		}
+	}
+	cp_store_relaxed(&waiting, 0);
+	pthread_join(adder, NULL);
 	end(t);
 }
 
@@ -159,8 +203,9 @@ TEST(test_the_last_unlock_before_stands_for_one_without_an_entry)
 
 	wait_surely(t, &locks[11]);
 	unlock(t, &locks[11], w.began - 10);
-	CHECK(cp_lock_holder_divide(&w, cp_lock_holder_who(t)) == 1);
+	CHECK(cp_lock_holder_divide(&w, cp_thread_who(t)) == 1);
 	CHECK(cp_lock_holder_divide(&w, 1) == 0);
+	CHECK_EQ(w.ender, 0);
 	check(w.began - 10, 100);
 	w.began += 1000000000;
 	w.ended += 1000000000;

@@ -33,6 +33,7 @@ static uint64_t wait_in_turn(struct cp_lock_stratum *s, uint64_t now, const uint
 
 		now += d;
 		weight = cp_lock_sample_wait(s, &random_state, now, d, cp_lock_sample_rates(100));
+		cp_lock_sample_count(s, d);
 		CHECK(weight == 0 || weight >= 1);
 		out->count[i % PLACES] += weight;
 		out->delay[i % PLACES] += weight * (double)d;
@@ -50,6 +51,7 @@ TEST(test_long_waits_are_all_sampled)
 		double weight = cp_lock_sample_wait(&s, &random_state, SECOND, delay,
 						    cp_lock_sample_rates(100));
 
+		cp_lock_sample_count(&s, delay);
 		CHECK(i % 1000 || weight == 1);
 	}
 }
@@ -130,6 +132,7 @@ TEST(test_the_sampled_length_is_known_before)
 		bool is = cp_lock_sample_wait(&s, &random_state, SECOND + i * 100 * US, delay,
 					      cp_lock_sample_rates(100)) > 0;
 
+		cp_lock_sample_count(&s, delay);
 		CHECK(!is || delay + US >= after);
 		CHECK(is || delay <= after + US);
 		sampled += is;

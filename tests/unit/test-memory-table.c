@@ -2,6 +2,8 @@
 /* The sums of resident memory, from texts as smaps has them. */
 #include "harness.h"
 
+#include <errno.h>
+
 #include "modes/heap/heap.h"
 #include "modes/heap/allocator.h"
 
@@ -78,6 +80,20 @@ TEST(test_the_own_process_is_read)
 	s = sums();
 	CHECK(s.resident[CP_MEMORY_FILES] > 100 << 10);
 	CHECK(s.resident[CP_MEMORY_STACKS] > 0);
+}
+
+TEST(test_a_process_of_very_many_threads_is_not_read)
+{
+	struct cp_modules modules;
+
+	cp_modules_init(&modules);
+	for (uint64_t i = 1; i <= 2001; i++) {
+		struct cp_thread *t = cp_thread_claim();
+
+		t->stack_high = i << 20;
+		t->state = CP_THREAD_LIVE;
+	}
+	CHECK_EQ(cp_memory_table_read(&table, &modules, true), -E2BIG);
 }
 
 /* Of four pages the second and third are written to; the block begins and ends within a page. */

@@ -185,3 +185,29 @@ TEST(test_nobody_looks_for_callers_of_a_task)
 	walk(NULL);
 	check_lives(cp_clone(SIGCHLD, lone_stack(), walk, NULL, NULL, NULL));
 }
+
+static bool is_mapped(void *p)
+{
+	unsigned char in_memory;
+
+	return mincore(p, 1, &in_memory) == 0;
+}
+
+/* Unmapping takes the lock of the address space, which other threads wait for. */
+TEST(test_at_the_end_only_large_mappings_are_given_back)
+{
+	void *small, *large;
+	int pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		small = cp_sys_map(8192);
+		large = cp_sys_map(1 << 20);
+		cp_sys_keep_pages();
+		cp_sys_unmap(small, 8192);
+		cp_sys_unmap(large, 1 << 20);
+		_exit(!is_mapped(small) || is_mapped(large));
+	}
+	check_lives(pid);
+}

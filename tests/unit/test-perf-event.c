@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 
 #include "sample/sample.h"
+#include "base/base.h"
 #include "base/sys.h"
 
 #define PERIOD UINT64_C(1000000)
@@ -351,9 +352,9 @@ TEST(test_an_event_ends_wherever_its_pages_are)
 	if (fd < 0)
 		SKIP("no perf events here");
 	end = ((uintptr_t)room + CP_UNMAP_PIECE) & ~(CP_UNMAP_PIECE - 1);
-	end = end - cp_perf_page < (uintptr_t)room ? end + CP_UNMAP_PIECE : end;
-	p.pages = mmap((void *)(end - cp_perf_page), 2 * cp_perf_page, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_FIXED, fd, 0);
+	end = end - cp_pages_kernel() < (uintptr_t)room ? end + CP_UNMAP_PIECE : end;
+	p.pages = mmap((void *)(end - cp_pages_kernel()), 2 * cp_pages_kernel(),
+		       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 	close(fd);
 	CHECK(p.pages != MAP_FAILED);
 	CHECK_EQ(count_mappings(), 1);

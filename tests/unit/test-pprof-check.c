@@ -231,7 +231,7 @@ TEST(test_damage_to_a_file_is_found)
 	size_t n;
 
 	cp_sink_gzip_load();
-	cp_sink_gzip_open(&g, &m.sink, false);
+	cp_sink_gzip_open(&g, &m.sink, CP_GZIP_USUAL);
 	CHECK_EQ(write_sample_profile(&g.sink), 0);
 	CHECK_EQ(cp_sink_gzip_close(&g), 0);
 	n = m.size;

@@ -109,7 +109,7 @@ TEST(test_ring_of_an_earlier_run_takes_deeper_stacks)
 	uint64_t lost = cp_counted(CP_COUNT_LOST_RING);
 
 	cp_ring_configure(10);
-	cp_capture_settings = (struct cp_capture_settings){ &unwinder, 10, wake, false };
+	cp_capture_settings = (struct cp_capture_settings){ &unwinder, 10, wake, false, true };
 	cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 1 }, &regs);
 	cp_ring_configure(4096);
 	cp_capture_settings.max_depth = 4096;
@@ -167,7 +167,7 @@ TEST(test_ring_that_is_given_away_amid_a_sample_has_it)
 {
 	static const struct cp_unwinder unwinder = { .name = "test", .walk = walk_and_give_away };
 
-	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake, false };
+	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake, false, true };
 	sample_and_give_away(false);
 	sample_and_give_away(true);
 }
@@ -180,7 +180,7 @@ TEST(test_ring_repeats_no_more_than_it_has_reserved)
 	struct cp_regs regs = { 0 };
 	struct cp_record *record;
 
-	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake, false };
+	cp_capture_settings = (struct cp_capture_settings){ &unwinder, DEPTH, wake, false, true };
 	cp_capture(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 1 }, &regs);
 	cp_capture_settings.max_depth = 10;
 	cp_capture_repeat(t, &(struct cp_event){ .mode = CPROF_CPU, .count = 1, .weight = 2 }, 7);

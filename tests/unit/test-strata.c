@@ -147,6 +147,81 @@ TEST(test_without_a_sample_there_is_a_row)
 	end();
 }
 
+/* A settle may come between an event's sample and its count, when several files are written one
+ * after the other, or a window ends: the event keeps its row. */
+TEST(test_a_sample_waits_for_its_count)
+{
+	begin(16);
+	sampled(0, 0, 500, 1);
+	cp_strata_settle(&st, &a, NULL);
+	CHECK_EQ(sum_of(0, 1), 0);
+	exact(0, 1, 500);
+	cp_strata_settle(&st, &a, NULL);
+	CHECK_EQ(value_of(0, 0, 0), 1);
+	CHECK_EQ(value_of(0, 0, 1), 500);
+	/* Others, which are counted, lose nothing in the end; nor does it count twice. */
+	sampled(0, 1, 300, 1);
+	sampled(0, 2, 100, 1);
+	exact(0, 1, 300);
+	cp_strata_settle(&st, &a, NULL);
+	CHECK_EQ(sum_of(0, 1), 800);
+	exact(0, 1, 100);
+	cp_strata_settle(&st, &a, NULL);
+	CHECK_EQ(value_of(0, 0, 1), 500);
+	CHECK_EQ(value_of(0, 1, 1), 300);
+	CHECK_EQ(value_of(0, 2, 1), 100);
+	CHECK_EQ(not_sampled(0, 1), 0);
+	end();
+}
+
+/* The other way round, where it is known that the sample comes later. */
+TEST(test_a_count_waits_for_its_sample)
+{
+	uint64_t values[CP_VALUES] = { 1, 501 };
+
+	begin(0);
+	sampled(0, 1, 300, 1);
+	exact(0, 2, 800);
+	cp_strata_withhold(&st, 0, 7, values);
+	cp_strata_settle(&st, &a, NULL);
+	CHECK_EQ(value_of(0, 1, 1), 299);
+	CHECK_EQ(values[1], 501);
+	exact(0, values[0], values[1]);
+	sampled(0, 0, 500, 1);
+	cp_strata_settle(&st, &a, NULL);
+	CHECK_EQ(value_of(0, 0, 0), 1);
+	CHECK(value_of(0, 0, 1) >= 500 && not_sampled(0, 1) <= 1);
+	/* No more than there is. */
+	cp_strata_withhold(&st, 0, 7, values);
+	CHECK_EQ(values[1], 0);
+	end();
+}
+
+static void move_by_one(uint32_t *row, void *arg)
+{
+	*(unsigned *)arg += 1;
+	*row += 1;
+}
+
+TEST(test_what_waits_follows_its_row)
+{
+	unsigned moved = 0;
+
+	begin(0);
+	row_of(0, 0);
+	row_of(0, 1);
+	sampled(0, 0, 500, 1);
+	cp_strata_settle(&st, &a, NULL);
+	cp_strata_rows(&st, move_by_one, &moved);
+	CHECK_EQ(moved, 1);
+	exact(0, 1, 500);
+	cp_strata_settle(&st, &a, NULL);
+	CHECK_EQ(value_of(0, 1, 1), 500);
+	cp_strata_rows(&st, move_by_one, &moved);
+	CHECK_EQ(moved, 1);
+	end();
+}
+
 TEST(test_samples_that_are_counted_elsewhere_do_not_add_up)
 {
 	begin(0);

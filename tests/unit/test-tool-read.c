@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "core/read.h"
+#include "core/times.h"
 #include "tool-bytes.h"
 
 static struct bytes b;
@@ -386,4 +387,245 @@ TEST(test_a_large_profile_is_read_again)
 	fclose(to);
 	ct_model_free(p);
 	free(file);
+}
+
+/* ---- the time index ---- */
+
+/* What is put into the index of the usual profile; a test changes one thing of it. */
+static struct {
+	uint64_t version, end, head, sample, begin, duration, tid_name, thread_begin, thread_end;
+	uint64_t span_thread, span_name, name, waker, wake_sample, sums, thinning;
+	size_t cut; /* bytes of the events' block that are not there */
+} put;
+
+static void usual_times(void)
+{
+	memset(&put, 0, sizeof(put));
+	put.version = put.thinning = 1;
+	put.end = 5000;
+	put.head = 0 << 3 | 1;
+	put.sample = 1;
+	put.begin = 100;
+	put.duration = 20;
+	put.tid_name = T_ONE;
+	put.thread_end = 4000;
+	put.name = T_MAIN;
+	put.wake_sample = 2;
+}
+
+static void put_index(struct bytes *to)
+{
+	static struct bytes index, block;
+
+	index.n = 0;
+	put_number(&index, 1, put.version);
+	put_number(&index, 2, put.end);
+	put_number(&index, 6, put.thinning);
+	put_number(&index, 99, 7); /* of a later version */
+	PUT_FIELDS(&index, 8, 4711, put.tid_name, put.thread_begin, put.thread_end);
+	block.n = 0;
+	for (unsigned i = 0; i < 2; i++) { /* the second is before the first, and of sample 0 */
+		put_varint(&block, i ? 2 * 40 - 1 : 2 * put.begin);
+		put_varint(&block, i ? 0 : put.head);
+		put_varint(&block, i ? 2 * put.sample - 1 : 2 * put.sample);
+		put_varint(&block, i ? 30 : 12);
+		if (!i)
+			put_varint(&block, put.duration);
+	}
+	put_bytes(&index, 9, block.data, block.n - put.cut);
+	block.n = 0;
+	for (unsigned i = 0; i < put.sums; i++)
+		put_varint(&block, 60);
+	put_bytes(&index, 10, block.data, block.n);
+	put_number(&index, 11, put.name);
+	block.n = 0;
+	put_varint(&block, 2 * 90);
+	put_varint(&block, put.span_thread << 1);
+	put_varint(&block, put.span_name);
+	put_varint(&block, 200);
+	put_bytes(&index, 12, block.data, block.n);
+	block.n = 0;
+	put_varint(&block, 2 * 1000);
+	put_varint(&block, 1 << 20);
+	put_varint(&block, 77);
+	put_bytes(&index, 13, block.data, block.n);
+	block.n = 0;
+	put_varint(&block, 2 * 120);
+	put_varint(&block, 0);
+	put_varint(&block, put.waker);
+	put_varint(&block, 2 * put.wake_sample);
+	put_bytes(&index, 14, block.data, block.n);
+	put_bytes(to, CT_TIMES_FIELD, index.data, index.n);
+}
+
+static struct ct_profile *read_index(void)
+{
+	build_usual();
+	put_index(&b);
+	return read_built();
+}
+
+static void check_index(const struct ct_profile *p)
+{
+	const struct ct_times *t = p->times;
+
+	CHECK(t && !p->times_fault);
+	if (!t)
+		return;
+	CHECK_EQ(t->end, 5000);
+	CHECK_EQ(t->event_count, 2); /* sorted */
+	CHECK_EQ(t->events[0].begin, 60);
+	CHECK_EQ(t->events[0].sample, 0);
+	CHECK_EQ(t->events[0].weight, 30);
+	CHECK_EQ(t->events[1].begin, 100);
+	CHECK_EQ(t->events[1].duration, 20);
+	CHECK_EQ(t->events[1].sample, 1);
+	CHECK_EQ(t->recorded[0], 30);
+	CHECK_EQ(t->recorded[1], 12);
+	CHECK_EQ(t->threads[0].tid, 4711);
+	CHECK_EQ(t->threads[0].end, 4000);
+	CHECK_STR(ct_text(p, t->threads[0].name), "one");
+	CHECK_EQ(t->spans[0].duration, 200);
+	CHECK_STR(ct_text(p, t->spans[0].name), "main");
+	CHECK_EQ(t->counters[0].resident, 1 << 20);
+	CHECK_EQ(t->wakes[0].sample, 1);
+}
+
+TEST(test_a_time_index_is_read_written_and_joined)
+{
+	struct ct_profile *p, *q = NULL, *twice;
+	char *file = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&file, &size);
+
+	usual_times();
+	p = read_index();
+	check_usual(p);
+	check_index(p);
+	CHECK_EQ(ct_write(p, to), 0);
+	fclose(to);
+	CHECK_EQ(read_bytes(&q, file, size), 0);
+	check_index(q);
+	ct_model_drop_strings(q);
+	check_index(q);
+	q->times->start += 1000;
+	twice = ct_combine((struct ct_profile *[]){ p, q }, 2);
+	CHECK_EQ(twice->sample_count, 2);
+	CHECK_EQ(twice->times->event_count, 4);
+	CHECK_EQ(twice->times->events[2].begin, 1060);
+	CHECK_EQ(twice->times->events[3].thread, 1);
+	CHECK_EQ(twice->times->recorded[0], 60);
+	CHECK_EQ(twice->times->end, 6000);
+	CHECK_STR(ct_text(twice, twice->times->spans[1].name), "main");
+	CHECK(ct_times_share(twice, 0) == 1);
+	ct_model_free(twice);
+	ct_times_drop(q);
+	twice = ct_combine((struct ct_profile *[]){ p, q }, 2);
+	CHECK_EQ(twice->times->event_count, 2);
+	CHECK_EQ(twice->times->recorded[0], 60);
+	CHECK(ct_times_share(twice, 0) == 0.5);
+	ct_model_free(twice);
+	ct_model_free(p);
+	ct_model_free(q);
+	free(file);
+}
+
+/* The index is dropped for a reason with TEXT, and the profile stays. */
+static void check_index_refused(const char *text)
+{
+	struct ct_profile *p = read_index();
+
+	check_usual(p);
+	CHECK(!p->times && p->times_fault);
+	if (!p->times_fault || !strstr(p->times_fault, text))
+		CHECK_STR(p->times_fault, text);
+	ct_model_free(p);
+	usual_times();
+}
+
+#define REFUSED(member, value, text)                                                               \
+	do {                                                                                       \
+		put.member = value;                                                                \
+		check_index_refused(text);                                                         \
+	} while (0)
+
+TEST(test_a_wrong_time_index_is_dropped)
+{
+	usual_times();
+	REFUSED(version, 2, "another version");
+	REFUSED(head, 1 << 3 | 1, "event of a thread");
+	REFUSED(head, (uint64_t)1 << 60 | 1, "event of a thread");
+	REFUSED(sample, 2, "event of a sample");
+	REFUSED(sample, (uint64_t)1 << 40, "event of a sample");
+	REFUSED(begin, 20, "before the start");
+	REFUSED(begin, (uint64_t)1 << 62, "far future");
+	REFUSED(duration, UINT64_MAX, "70 years");
+	REFUSED(cut, 1, "cut within a block");
+	REFUSED(cut, 3, "cut within a block");
+	REFUSED(end, UINT64_MAX, "ends before");
+	REFUSED(tid_name, 1000, "thread's name");
+	REFUSED(thread_begin, 4001, "ends before it begins");
+	REFUSED(span_thread, 1, "span of a thread");
+	REFUSED(span_name, 1, "span's name");
+	REFUSED(name, 1000, "span's name");
+	REFUSED(waker, 1, "wake of a thread");
+	REFUSED(wake_sample, 3, "wake of a sample");
+	REFUSED(sums, 3, "sums of samples");
+	REFUSED(thinning, (uint64_t)1 << 33, "thinning");
+}
+
+/* If the data end within the index, the profile is read. */
+TEST(test_a_cut_time_index_is_dropped)
+{
+	size_t without;
+
+	usual_times();
+	build_usual();
+	without = b.n;
+	put_index(&b);
+	for (size_t n = without + 5; n < b.n; n++) {
+		struct ct_profile *p = NULL;
+
+		CHECK_EQ(read_bytes(&p, b.data, n), 0);
+		check_usual(p);
+		CHECK(!p->times);
+		CHECK(p->times_fault && strstr(p->times_fault, "is cut"));
+		ct_model_free(p);
+	}
+}
+
+/* A block of zeros, of which gzip makes a thousandth. */
+TEST(test_a_time_index_of_too_many_events_is_dropped)
+{
+	size_t size = ((size_t)1 << 26) + 8;
+	struct bytes *head = calloc(1, sizeof(*head));
+	struct ct_profile *p = NULL;
+	uint8_t *data;
+
+	put_number(head, 1, 1);
+	put_number(head, 2, 100);
+	PUT_FIELDS(head, 8, 1);
+	put_varint(head, 9 << 3 | 2);
+	put_varint(head, size);
+	build_usual();
+	put_varint(&b, CT_TIMES_FIELD << 3 | 2);
+	put_varint(&b, head->n + size);
+	data = calloc(1, b.n + head->n + size);
+	memcpy(data, b.data, b.n);
+	memcpy(data + b.n, head->data, head->n);
+	CHECK_EQ(read_bytes(&p, data, b.n + head->n + size), 0);
+	check_usual(p);
+	CHECK(p->times_fault && strstr(p->times_fault, "16777216 events"));
+	ct_model_free(p);
+	build_usual();
+	put_varint(&b, CT_TIMES_FIELD << 3 | 2);
+	put_varint(&b, CT_TIMES_MAX + 1);
+	data = realloc(data, b.n + CT_TIMES_MAX + 1);
+	memcpy(data, b.data, b.n);
+	CHECK_EQ(read_bytes(&p, data, b.n + CT_TIMES_MAX + 1), 0);
+	check_usual(p);
+	CHECK(p->times_fault && strstr(p->times_fault, "too many bytes"));
+	ct_model_free(p);
+	free(data);
+	free(head);
 }

@@ -153,7 +153,8 @@ static void test_rules_alone_look_at_no_module_that_may_go(void)
 	in.regs.r[CP_REG_PC] = (uint64_t)dlsym(lib, "cabs") + 1;
 	unwinder->walk(&in, pcs, 4, &end);
 	CHECK(asked && cp_rules_find(in.regs.r[CP_REG_PC]));
-	CHECK(cp_unwind_dwarf_by_rules(&in, pcs, 4, &end));
+	/* Where a call leaves the return address in a register, there is none for this leaf. */
+	CHECK(!CP_CFI_CALL_PUSHES || cp_unwind_dwarf_by_rules(&in, pcs, 4, &end));
 	cp_cfi_finder.find = find_for_real;
 	dlclose(lib);
 	unwinder->modules_changed();
@@ -183,7 +184,8 @@ static void test_snapshot_of_modules(void)
 	test_thread_start_completes();
 	cp_cfi_finder.find = saved.find;
 	unwinder->modules_changed();
-	CHECK(cp_cfi_finder.snapshot == NULL); /* of no use here */
+	/* Of no use here, but for the vdso of aarch64, which has no table. */
+	CHECK(!cp_cfi_finder.snapshot || cp_cfi_finder.snapshot->count <= 1);
 }
 
 /* The same, for a module that comes later: a miss asks for it, and the collector finds it. */

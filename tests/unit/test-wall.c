@@ -249,7 +249,7 @@ static void check_fork_while(const struct cp_vec *v)
 		cp_thread_enter(cp_self.thread);
 		cp_thread_fork_child(cp_self.thread);
 		cp_modules_init(&modules);
-		cp_run_begin(&run, &modules);
+		cp_run_begin(&run, &modules, NULL);
 		cp_wall_fork_child(&run, cp_self.thread);
 		cp_wall_tick(&run);
 		_exit(0);

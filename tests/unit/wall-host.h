@@ -42,7 +42,7 @@ static void begin_at(unsigned frequency)
 	cp_unwinder_dwarf.prepare();
 	run = (struct cp_run){ .ops = &cp_mode_wall, .mode = CPROF_WALL, .running = true };
 	cp_modules_init(&modules);
-	cp_run_begin(&run, &modules);
+	cp_run_begin(&run, &modules, NULL);
 	cp_wall_prepare();
 	cp_wall_start(&run, frequency);
 }

@@ -121,9 +121,10 @@ static char *no_socket(int pid)
 			"process %d is another user's: ask as that user, or as root", pid);
 	switch (has_library(pid)) {
 	case 0:
-		return ct_memory_printf("process %d does not run under libcprof: start it with "
-					"\"cprof run\", or with LD_PRELOAD",
-					pid);
+		return ct_memory_printf(
+			"process %d does not run under libcprof: \"cprof attach %d\" "
+			"loads it; or start it with \"cprof run\", or with LD_PRELOAD",
+			pid, pid);
 	case 1:
 		return ct_memory_printf("process %d has no control socket: one is there while a "
 					"mode is on, or from the start with CPROF_CONTROL=on; none "

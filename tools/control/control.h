@@ -131,7 +131,7 @@ struct ct_profile *ct_control_profile_read(int fd, char **why);
 /* Where every thread of process PID is now: one sample for each, with the labels "thread", "tid",
  * "state" ("running" and "runnable": it has no stack; "waiting"; "unknown"), "syscall" (its number)
  * and what it waits for (thread_wait.c). Names of functions are to be added by
- * ct_verb_symbolize_profile: the paths of modules are such that they can be read from here. Returns
+ * ct_symbolize_profile: the paths of modules are such that they can be read from here. Returns
  * NULL with the reason in *WHY, which the caller frees. The process needs no mode that is on. */
 struct ct_profile *ct_control_profile_threads(int pid, char **why);
 

@@ -2,4 +2,9 @@
 TOOL_SOURCES += \
 	%D%/convert.c \
 	%D%/convert_callgrind.c \
-	%D%/convert_speedscope.c
+	%D%/convert_speedscope.c \
+	%D%/pgo.c \
+	%D%/pgo_tree.c \
+	%D%/trace.c \
+	%D%/trace_firefox.c \
+	%D%/trace_perfetto.c

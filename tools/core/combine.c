@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "core/times.h"
 
 /* Sizes of mappings are compared in whole pages. */
 #define PAGE UINT64_C(0x1000)
@@ -241,7 +242,8 @@ static bool is_zero(const struct ct_profile *p, size_t sample)
 	return true;
 }
 
-static void take_sample(struct combiner *c, size_t i)
+/* Returns the index of the sample of the result. */
+static uint32_t take_sample(struct combiner *c, size_t i)
 {
 	const struct ct_sample *s = &c->from->samples[i];
 	struct wanted_sample w = { .depth = s->depth };
@@ -259,11 +261,12 @@ static void take_sample(struct combiner *c, size_t i)
 	if (index == UINT32_MAX) {
 		index = ct_model_add_sample(c->to, w.frames, w.depth, ct_values(c->from, i), w.set);
 		ct_table_add(&c->samples, hash, index);
-		return;
+		return index;
 	}
 	for (size_t t = 0; t < c->to->type_count; t++)
 		ct_values(c->to, index)[t] =
 			ct_add(ct_values(c->to, index)[t], ct_values(c->from, i)[t]);
+	return index;
 }
 
 static uint32_t *make_numbers(size_t count)
@@ -271,8 +274,11 @@ static uint32_t *make_numbers(size_t count)
 	return ct_memory_alloc(count * sizeof(uint32_t));
 }
 
-static void take_profile(struct combiner *c, const struct ct_profile *from)
+/* Returns where the samples of FROM are in the result, which the caller frees. */
+static uint32_t *take_profile(struct combiner *c, const struct ct_profile *from)
 {
+	uint32_t *map = make_numbers(from->sample_count);
+
 	c->from = from;
 	c->string_at = make_numbers(from->string_count);
 	c->mapping_at = make_numbers(from->mapping_count);
@@ -283,13 +289,13 @@ static void take_profile(struct combiner *c, const struct ct_profile *from)
 	if (!c->to->mapping_count && from->mapping_count)
 		take_mapping(c, 0);
 	for (size_t i = 0; i < from->sample_count; i++)
-		if (!is_zero(from, i))
-			take_sample(c, i);
+		map[i] = is_zero(from, i) ? CT_NONE : take_sample(c, i);
 	free(c->string_at);
 	free(c->mapping_at);
 	free(c->function_at);
 	free(c->location_at);
 	free(c->set_at);
+	return map;
 }
 
 static bool has_zero_samples(const struct ct_profile *p)
@@ -303,11 +309,17 @@ static bool has_zero_samples(const struct ct_profile *p)
 struct ct_profile *ct_combine(struct ct_profile *const *sources, size_t count)
 {
 	struct combiner c = { .to = ct_combine_header_join(sources, count) };
+	uint32_t **maps = ct_memory_alloc(count * sizeof(*maps));
 
+	for (size_t i = 0; c.to && i < count; i++)
+		maps[i] = take_profile(&c, sources[i]);
+	if (c.to)
+		ct_times_join(c.to, sources, maps, count);
+	for (size_t i = 0; i < count; i++)
+		free(maps[i]);
+	free(maps);
 	if (!c.to)
 		return NULL;
-	for (size_t i = 0; i < count; i++)
-		take_profile(&c, sources[i]);
 	ct_table_release(&c.mappings);
 	ct_table_release(&c.functions);
 	ct_table_release(&c.locations);

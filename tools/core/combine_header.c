@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "core/times.h"
 
 /* "sample" and "samples" are the same type. */
 static bool same_name(const char *a, const char *b)
@@ -66,6 +67,7 @@ static double ratio_of(const char *from, const char *to)
 
 void ct_combine_header_scale(struct ct_profile *p, const double *ratios)
 {
+	uint32_t *map = ct_memory_alloc(p->sample_count * sizeof(*map));
 	size_t kept = 0;
 	bool all_one = true;
 
@@ -82,10 +84,14 @@ void ct_combine_header_scale(struct ct_profile *p, const double *ratios)
 			keep = keep || v;
 		}
 		p->samples[kept] = p->samples[i];
+		map[i] = keep ? (uint32_t)kept : CT_NONE;
 		kept += keep;
 	}
-	if (!all_one)
+	if (!all_one) {
+		ct_times_map(p, map, p->sample_count, kept);
 		p->sample_count = kept;
+	}
+	free(map);
 }
 
 /* Returns the finest unit of type T in the sources. */
@@ -152,7 +158,6 @@ static void add_header(struct ct_profile *to, const struct ct_profile *from)
 {
 	if (!to->time_nanos || from->time_nanos < to->time_nanos)
 		to->time_nanos = from->time_nanos;
-	to->duration_nanos = ct_add(to->duration_nanos, from->duration_nanos);
 	if (!to->period || to->period < from->period)
 		to->period = from->period;
 	if (!to->default_type)
@@ -160,6 +165,46 @@ static void add_header(struct ct_profile *to, const struct ct_profile *from)
 	if (!to->doc_url)
 		to->doc_url = copy_string(to, from, from->doc_url);
 	add_comments(to, from);
+}
+
+static int by_time(const void *x, const void *y)
+{
+	int64_t a = (*(struct ct_profile *const *)x)->time_nanos,
+		b = (*(struct ct_profile *const *)y)->time_nanos;
+
+	return (a > b) - (a < b);
+}
+
+/* Returns the time that the profiles cover together: that of the processes of a tree, which ran at
+ * the same time, counts once. A profile whose time isn't known counts by itself. */
+static int64_t time_passed(struct ct_profile *const *sources, size_t count)
+{
+	struct ct_profile **sorted =
+		ct_memory_realloc(NULL, count + 1, sizeof(struct ct_profile *));
+	int64_t sum = 0, until = 0;
+
+	if (count == 1) {
+		free(sorted);
+		return sources[0]->duration_nanos;
+	}
+	memcpy(sorted, sources, count * sizeof(struct ct_profile *));
+	qsort(sorted, count, sizeof(*sorted), by_time);
+	for (size_t i = 0; i < count; i++) {
+		int64_t begin = sorted[i]->time_nanos, end;
+
+		if (!begin) {
+			sum = ct_add(sum, sorted[i]->duration_nanos);
+			continue;
+		}
+		end = ct_add(begin, sorted[i]->duration_nanos);
+		begin = begin > until ? begin : until;
+		if (end > begin) {
+			sum = ct_add(sum, ct_add(end, ct_negate(begin)));
+			until = end;
+		}
+	}
+	free(sorted);
+	return sum;
 }
 
 struct ct_profile *ct_combine_header_join(struct ct_profile *const *sources, size_t count)
@@ -178,5 +223,6 @@ struct ct_profile *ct_combine_header_join(struct ct_profile *const *sources, siz
 	to->keep_frames = copy_string(to, first, first->keep_frames);
 	for (size_t i = 0; i < count; i++)
 		add_header(to, sources[i]);
+	to->duration_nanos = time_passed(sources, count);
 	return to;
 }

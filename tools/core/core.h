@@ -85,6 +85,16 @@ int ct_directory_make_own(const char *path);
 /* Checks in the same way a directory that is not made here. */
 int ct_directory_is_own(const char *path);
 
+/* distribution.c
+ *
+ * The packages to install on this distribution, which /etc/os-release names. */
+
+/* How to install libcapstone. */
+const char *ct_distribution_capstone(void);
+/* Which commands add the names of MODULE, a file of the distribution's, to the file PROFILE, both
+ * as words of a shell's command. The caller frees it. */
+char *ct_distribution_debug_files(const char *module, const char *profile);
+
 /* json.c
  *
  * Writes JSON value after value, with commas and quoting.
@@ -301,6 +311,9 @@ int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
  */
 int ct_options_run(const struct ct_verb *verb, int argc, char **argv);
 
+/* Returns the seconds of "10", "1.5s", "200ms", "5m", "1h30m"; below 0: it is no duration. */
+double ct_options_seconds(const char *text);
+
 /* Returns the exit status for a negative result: 0 after --help, else CT_FAILED. */
 int ct_options_status(int answer);
 /* Prints "cprof VERB: WHAT" and how to get help. Returns CT_FAILED. */
@@ -340,6 +353,9 @@ size_t ct_out_guard_clean(char *text, size_t n);
 FILE *ct_out_guard_past(void);
 /* Returns the mark that the guard replaces by the colour's escape sequence. */
 const char *ct_out_guard_paint(enum ct_out_paint paint);
+/* Shows TEXT in the terminal's last line of stderr, in the place of the one before; NULL: clears
+ * it. Without a terminal, nothing. */
+void ct_out_guard_progress(const char *text);
 
 /* target.c
  *

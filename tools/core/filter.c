@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/times.h"
+
 static struct {
 	const char *focus, *ignore, *hide, *show, *show_from, *tagfocus, *tagignore;
 } asked;
@@ -184,11 +186,13 @@ static void filter_samples(struct filters *f, struct ct_profile *p, const unsign
 			   const bool *tags)
 {
 	bool names = f->focus || f->ignore || f->hide || f->show;
+	uint32_t *map = ct_memory_alloc(p->sample_count * sizeof(*map));
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->sample_count; i++) {
 		struct ct_sample s = p->samples[i];
 
+		map[i] = CT_NONE;
 		if ((names && !is_wanted(p, &s, verdicts)) || !tags[s.label_set])
 			continue;
 		if (f->hide || f->show)
@@ -200,8 +204,11 @@ static void filter_samples(struct filters *f, struct ct_profile *p, const unsign
 		if (p->type_count)
 			memmove(ct_values(p, kept), ct_values(p, i),
 				p->type_count * sizeof(*p->values));
+		map[i] = (uint32_t)kept;
 		p->samples[kept++] = s;
 	}
+	ct_times_map(p, map, p->sample_count, kept);
+	free(map);
 	p->sample_count = kept;
 }
 
@@ -291,4 +298,15 @@ int ct_filter(struct ct_profile *p, const struct ct_label_units *units)
 	}
 	release_filters(&f);
 	return fine ? 0 : -1;
+}
+
+int ct_filter_alone(struct ct_profile *p)
+{
+	struct ct_label_units units;
+	int answer;
+
+	ct_filter_tags_units_init(&units, p);
+	answer = ct_filter(p, &units);
+	ct_filter_tags_units_release(&units);
+	return answer;
 }

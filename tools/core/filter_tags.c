@@ -23,7 +23,8 @@ struct ct_tag_filter {
 	size_t count;
 };
 
-/* Reads a whole number with an optional unit at *TEXT, and moves *TEXT past it. */
+/* Reads a whole number with an optional unit, after a blank or none, at *TEXT, and moves *TEXT past
+ * it. */
 static bool quantity(const char **text, int64_t *value, char **unit)
 {
 	const char *at = *text;
@@ -36,6 +37,7 @@ static bool quantity(const char **text, int64_t *value, char **unit)
 	*value = strtoll(at, &end, 10);
 	if (errno)
 		return false;
+	end += *end == ' ';
 	while (isalpha((unsigned char)end[n]))
 		n++;
 	*unit = ct_memory_printf("%.*s", (int)n, end);
@@ -177,9 +179,15 @@ static bool match_range(const struct ct_tag_filter *f, const struct ct_profile *
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct ct_label *l = &p->labels[set->first + i];
 
-		if (!l->text && (l->number || l->unit) &&
-		    (!f->key || !strcmp(f->key, ct_text(p, l->key))) &&
-		    in_range(&f->range, l->number, ct_filter_tags_units_of(units, l->key)))
+		const char *unit = ct_filter_tags_units_of(units, l->key);
+
+		if (l->text || (!l->number && !l->unit) ||
+		    (f->key && strcmp(f->key, ct_text(p, l->key)) != 0))
+			continue;
+		/* tid=123 needs no unit, as tid has none. */
+		if (f->key && !*f->range.unit && !strcmp(unit, f->key))
+			unit = "";
+		if (in_range(&f->range, l->number, unit))
 			return true;
 	}
 	return false;

@@ -28,8 +28,6 @@ static const struct {
 	BEGINS("PERFILE2", "perf's perf.data: \"perf script report flamegraph\" shows it, "
 			   "perf_to_profile makes "
 			   "a pprof profile of it"),
-	BEGINS("heap profile:",
-	       "gperftools' heap profile: \"pprof -proto PROGRAM FILE >out.pb\" converts it"),
 	BEGINS("--- symbol\n",
 	       "gperftools' symbolized profile: \"pprof -proto FILE >out.pb\" converts it"),
 	BEGINS("goroutine profile:", GO_TEXT),
@@ -37,7 +35,6 @@ static const struct {
 	BEGINS("--- mutex:", GO_TEXT),
 	BEGINS("--- contention:", GO_TEXT),
 	BEGINS("go 1.", "a trace of Go's runtime: \"go tool trace\" shows it"),
-	BEGINS("heap_v2/", "jemalloc's heap profile: \"jeprof PROGRAM FILE\" shows it"),
 	BEGINS("FLR\0", "a recording of Java's Flight Recorder: \"jfr print\" reads it, "
 			"async-profiler's jfrconv "
 			"converts it"),
@@ -60,23 +57,6 @@ static const struct {
 	BEGINS("<svg", PICTURE),
 #undef BEGINS
 };
-
-static uint64_t word_at(const unsigned char *begin, size_t at)
-{
-	uint64_t v;
-
-	memcpy(&v, begin + at * sizeof(v), sizeof(v));
-	return v;
-}
-
-/* Recognizes the header of gperftools' CPU profiles: 0, the number of words that follow, version 0,
- * period, 0. */
-static bool is_gperftools(const unsigned char *begin, size_t size)
-{
-	return size >= 40 && !word_at(begin, 0) && word_at(begin, 1) >= 3 &&
-	       word_at(begin, 1) < 100 && !word_at(begin, 2) && word_at(begin, 3) > 0 &&
-	       word_at(begin, 3) < 100000000 && !word_at(begin, 4);
-}
 
 /* Recognizes a line such as "main;work;deep 12": printable, with a number after its last space. */
 static bool is_folded(const unsigned char *begin, size_t size)
@@ -206,8 +186,6 @@ static const char *kind_of(const unsigned char *begin, size_t size)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (size >= kinds[i].size && !memcmp(begin, kinds[i].begin, kinds[i].size))
 			return kinds[i].kind;
-	if (is_gperftools(begin, size))
-		return "gperftools' CPU profile: \"pprof -proto PROGRAM FILE >out.pb\" converts it";
 	if (is_otlp(begin, size))
 		return "OpenTelemetry's (OTLP), which is only written: give the pprof file that it "
 		       "was made of";

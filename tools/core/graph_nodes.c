@@ -161,7 +161,7 @@ static uint32_t node_of(struct builder *b, const struct ct_location *l, const st
 	n.file = b->file_of[line->function];
 	if (s->granularity == CT_LINES || s->granularity == CT_ADDRESSES)
 		n.line = line->line;
-	if (s->modules || !n.name)
+	if (s->modules || !n.name || s->granularity == CT_ADDRESSES)
 		n.module = module;
 	/* With -files pprof tells functions apart by their first lines, and so may show several
 	 * rows for a file. */

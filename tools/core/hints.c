@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/read.h"
+#include "core/times.h"
 
 #define HINTS_MAX 3
 /* Smaller shares don't matter. */
@@ -32,6 +33,7 @@ static bool is_named(const char *name)
 /* Sums over the innermost frames. */
 struct sums {
 	int64_t total, jit, *unnamed; /* UNNAMED: by mapping */
+	int64_t *functions;	      /* those without a name */
 	int64_t locks;		      /* time waiting for locks, in a wall profile */
 };
 
@@ -52,11 +54,22 @@ static bool waits_for_lock(const struct ct_profile *p, const struct ct_sample *s
 	return false;
 }
 
+static void add_unnamed(struct sums *sums, const struct ct_profile *p, const struct ct_location *l,
+			int64_t value)
+{
+	uint32_t f = l->line_count ? p->lines[l->first_line].function : CT_NONE;
+
+	sums->unnamed[l->mapping] = ct_add(sums->unnamed[l->mapping], value);
+	if (f != CT_NONE)
+		sums->functions[f] = ct_add(sums->functions[f], value);
+}
+
 static void sum_up(struct sums *sums, const struct ct_profile *p, size_t type)
 {
 	bool wall = !strcmp(ct_text(p, p->types[type].type), "wall");
 
 	sums->unnamed = ct_memory_alloc((p->mapping_count + 1) * sizeof(*sums->unnamed));
+	sums->functions = ct_memory_alloc((p->function_count + 1) * sizeof(*sums->functions));
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const struct ct_sample *s = &p->samples[i];
 		int64_t value = ct_values(p, i)[type];
@@ -67,7 +80,7 @@ static void sum_up(struct sums *sums, const struct ct_profile *p, size_t type)
 		if (l && !is_named(name) && ct_jit_is(p, l, name))
 			sums->jit = ct_add(sums->jit, value);
 		else if (l && !is_named(name) && l->mapping != CT_NONE)
-			sums->unnamed[l->mapping] = ct_add(sums->unnamed[l->mapping], value);
+			add_unnamed(sums, p, l, value);
 		if (wall && waits_for_lock(p, s))
 			sums->locks = ct_add(sums->locks, value);
 	}
@@ -83,27 +96,66 @@ static void say_hint(const struct sums *s, int64_t value, const char *text)
 	char share[CT_NUMBER_ROOM];
 	const char *percent = ct_numbers_percent(share, value, s->total);
 
+	if (!ct_notes_is_new(text))
+		return;
 	fprintf(stderr, "cprof: hint: %s ", percent + strspn(percent, " "));
 	ct_out_text(stderr, text);
 	fputc('\n', stderr);
 }
 
-static unsigned hint_unnamed(const struct ct_profile *p, const struct sums *s)
+/* Returns how the code of the module at PATH gets names and lines in FILE. */
+static char *names_advice(const char *path, const char *file)
 {
+	char *module = ct_out_word(path), *word = ct_out_word(file), *text;
+
+	text = ct_own_is_in_system(path)
+		       ? ct_distribution_debug_files(module, word)
+		       : ct_memory_printf(
+				 "build with -g, then \"cprof symbolize --in-place %s\"; an "
+				 "unstripped copy in DIR serves with -debug-dir DIR",
+				 word);
+	free(module);
+	free(word);
+	return text;
+}
+
+/* Returns the hottest function of MAPPING without a name, or NULL. */
+static const char *hottest_unnamed(const struct ct_profile *p, const struct sums *s, size_t mapping)
+{
+	const char *module = ct_own_program_name(p, mapping);
 	size_t most = 0;
-	char *text;
+
+	for (size_t i = 1; i < p->function_count; i++)
+		if (s->functions[i] > s->functions[most] &&
+		    ct_starts(ct_text(p, p->functions[i].name), module))
+			most = i;
+	return p->function_count && s->functions[most] ? ct_text(p, p->functions[most].name) : NULL;
+}
+
+static unsigned hint_unnamed(const struct ct_profile *p, const struct sums *s, const char *file)
+{
+	const char *path, *function;
+	char *advice, *word, *text;
+	size_t most = 0;
 
 	for (size_t i = 1; i < p->mapping_count; i++)
 		if (s->unnamed[i] > s->unnamed[most])
 			most = i;
-	if (!p->mapping_count || !matters(s, s->unnamed[most]) ||
-	    ct_text(p, p->mappings[most].file)[0] != '/')
+	if (!p->mapping_count || !matters(s, s->unnamed[most]))
 		return 0;
-	text = ct_memory_printf(
-		"is in %s, which is stripped: install its -dbgsym or -dbg package, or "
-		"\"cprof symbolize -debug-dir DIR\"",
-		ct_base_name(ct_text(p, p->mappings[most].file)));
+	path = ct_text(p, p->mappings[most].file);
+	function = hottest_unnamed(p, s, most);
+	if (*path != '/' || p->mappings[most].is_other)
+		return 0;
+	advice = names_advice(path, file);
+	word = ct_out_word(file);
+	text = ct_memory_printf("is in %s, which is stripped: %s%s%s%s%s%s", ct_base_name(path),
+				advice, function ? "; \"cprof list -disasm " : "",
+				function ? function : "", function ? " " : "", function ? word : "",
+				function ? "\" has instructions" : "");
 	say_hint(s, s->unnamed[most], text);
+	free(advice);
+	free(word);
 	free(text);
 	return 1;
 }
@@ -184,7 +236,7 @@ static unsigned hint_few(const struct ct_profile *p)
 	if (ct_filter_active(&filter, 1) || strcmp(ct_text(p, p->types[0].type), "samples") != 0 ||
 	    strcmp(ct_text(p, p->types[0].unit), "count") != 0)
 		return 0;
-	samples = ct_model_total(p, 0);
+	samples = (int64_t)((double)ct_model_total(p, 0) / ct_times_filter_thinning());
 	if (samples < 1 || samples >= FEW_SAMPLES || ct_load_is_difference())
 		return 0;
 	fprintf(stderr,
@@ -219,10 +271,11 @@ static bool is_in_file(const struct ct_profile *p, const struct ct_location *l)
 	return path[0] == '/' && path[1] != '/' && !ct_jit_is_path(path);
 }
 
-/* Does P have code of the user, all of it without lines? */
-static bool lacks_lines(const struct ct_profile *p, struct ct_own *own)
+/* Returns the path of a module with the user's code if all such code of P lacks lines, else NULL.
+ */
+static const char *module_without_lines(const struct ct_profile *p, struct ct_own *own)
 {
-	bool any = false;
+	const char *path = NULL;
 
 	for (size_t i = 0; i < p->location_count; i++) {
 		const struct ct_location *l = &p->locations[i];
@@ -231,28 +284,55 @@ static bool lacks_lines(const struct ct_profile *p, struct ct_own *own)
 		if (k < 0)
 			continue;
 		if (l->line_count && p->lines[l->first_line + (uint32_t)k].line > 0)
-			return false;
-		any = true;
+			return NULL;
+		path = path ? path : ct_text(p, p->mappings[l->mapping].file);
 	}
-	return any;
+	return path;
 }
 
 static unsigned hint_lines(const struct ct_profile *p, const char *file, struct ct_own *own)
 {
-	char *word, *text;
+	const char *path = own ? module_without_lines(p, own) : NULL;
+	char *advice, *text;
 
-	if (!own || !lacks_lines(p, own))
+	if (!path)
 		return 0;
-	word = ct_out_word(file);
-	text = ct_memory_printf("%s has no line numbers of your code: build with -g or install the "
-				"-dbgsym or -dbg package, then \"cprof symbolize --in-place %s\"",
-				file, word);
+	advice = names_advice(path, file);
+	text = ct_memory_printf("%s has no line numbers of your code: %s", file, advice);
 	fputs("cprof: hint: ", stderr);
 	ct_out_text(stderr, text);
 	fputc('\n', stderr);
 	free(text);
-	free(word);
+	free(advice);
 	return 1;
+}
+
+/* The CPU time of spans that mostly waited doesn't say why they were slow. */
+static unsigned hint_spans(const struct ct_profile *p)
+{
+	double spans = ct_times_filter_in_spans();
+	double cpu = (double)ct_model_total(p, ct_model_default_type(p));
+	char took[CT_NUMBER_ROOM], used[CT_NUMBER_ROOM];
+
+	if (strcmp(ct_text(p, p->types[ct_model_default_type(p)].type), "cpu") != 0 ||
+	    cpu >= spans / 2)
+		return 0;
+	fprintf(stderr,
+		"cprof: hint: these spans took %s, of which %s is CPU time: cprof locks, or cprof "
+		"waits, with the same options and the lock or wall profile of this run (cprof run "
+		"--cpu --lock --wall) say what they waited for\n",
+		ct_numbers_format(took, ct_numbers_clamp(spans), "nanoseconds", "auto"),
+		ct_numbers_format(used, ct_numbers_clamp(cpu), "nanoseconds", "auto"));
+	return 1;
+}
+
+/* Is P of a heap of which most isn't seen? */
+static bool hint_mapped(const struct ct_profile *p)
+{
+	struct ct_resident r;
+
+	return !strcmp(ct_text(p, p->types[ct_model_default_type(p)].type), "inuse_space") &&
+	       ct_resident_read(p, &r) && ct_resident_hint_mapped(p, &r);
 }
 
 void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *own)
@@ -260,12 +340,16 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 	struct sums s = { 0 };
 	unsigned said = 0;
 
-	if (!p->type_count || !p->sample_count)
+	if (!p->type_count)
+		return;
+	said += hint_spans(p);
+	if (!p->sample_count)
 		return;
 	sum_up(&s, p, ct_model_default_type(p));
 	said += hint_lost(p, file);
 	said += hint_unsampled(p, file);
 	said += hint_lines(p, file, own);
+	said += hint_mapped(p);
 	if (matters(&s, s.jit)) {
 		char *text = ct_memory_printf("is JIT code without names: %s", ct_jit_advice(p));
 
@@ -274,7 +358,7 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 		said++;
 	}
 	if (said < HINTS_MAX)
-		said += hint_unnamed(p, &s);
+		said += hint_unnamed(p, &s, file);
 	if (said < HINTS_MAX && matters(&s, s.locks)) {
 		char *beside = locks_beside(p, file);
 		char *word = ct_out_word(beside ? beside : file);
@@ -295,4 +379,5 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 	if (said < HINTS_MAX)
 		hint_few(p);
 	free(s.unnamed);
+	free(s.functions);
 }

@@ -177,6 +177,15 @@ void ct_input_close(struct ct_input *in)
 	free(in);
 }
 
+int64_t ct_input_written(const struct ct_input *in)
+{
+	struct stat st;
+
+	return in->fd >= 0 && !fstat(in->fd, &st) && S_ISREG(st.st_mode)
+		       ? st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec
+		       : 0;
+}
+
 /* Reads more raw bytes after those in the chunk; returns 0 at the end. */
 static long fill_chunk(struct ct_input *in, struct ct_fault *fault)
 {

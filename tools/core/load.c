@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "core/times.h"
 
 static struct {
 	struct ct_list base, diff_base;
@@ -13,6 +14,7 @@ static struct {
 } asked;
 
 static bool combined;
+static const char *times_lost; /* why */
 
 const struct ct_option ct_load_options[] = {
 	CT_LIST("base", "FILE", &asked.base, "subtract this profile (may be given several times)"),
@@ -32,6 +34,25 @@ static void free_all(struct ct_profile **profiles, size_t count)
 	free(profiles);
 }
 
+/* Notes which of the profiles has no time index while others have one. */
+static void note_lost(struct ct_profile *const *profiles, const char *const *sources, size_t count)
+{
+	size_t with = 0, last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		with += profiles[i]->times != NULL;
+		last = profiles[i]->times || !profiles[i]->sample_count ? last : i + 1;
+	}
+	if (with && last)
+		times_lost = ct_memory_printf("the time index is not of all files: %s has none",
+					      sources[last - 1]);
+}
+
+const char *ct_load_lost_times(void)
+{
+	return times_lost;
+}
+
 static struct ct_profile *read_all(const char *const *sources, size_t count)
 {
 	struct ct_profile **profiles = ct_memory_alloc(count * sizeof(*profiles)), *all;
@@ -43,13 +64,20 @@ static struct ct_profile *read_all(const char *const *sources, size_t count)
 			return NULL;
 		}
 	}
+	if (ct_times_filter(profiles, sources, count)) {
+		free_all(profiles, count);
+		return NULL;
+	}
 	if (count == 1) {
 		all = profiles[0];
 		free(profiles);
-		return all;
+	} else {
+		note_lost(profiles, sources, count);
+		all = ct_combine(profiles, count);
+		free_all(profiles, count);
 	}
-	all = ct_combine(profiles, count);
-	free_all(profiles, count);
+	if (all)
+		ct_own_name_places(all);
 	return all;
 }
 
@@ -101,14 +129,18 @@ static void negate(struct ct_profile *p)
 /* Subtracts the base from P. Owns P. */
 static struct ct_profile *subtract(struct ct_profile *p, const struct ct_list *list, bool diff)
 {
-	struct ct_profile *base = read_all(list->items, list->count), *both = NULL;
+	struct ct_profile *base, *both = NULL;
 
+	ct_times_filter_forget();
+	base = read_all(list->items, list->count);
 	if (base) {
 		if (diff)
 			mark_as_base(base);
 		if (asked.normalize)
 			normalize(p, base);
 		negate(base);
+		times_lost = p->times ? "the time index is left out of a difference" : times_lost;
+		ct_times_drop(p);
 		both = ct_combine((struct ct_profile *[]){ p, base }, 2);
 	}
 	ct_model_free(base);
@@ -124,6 +156,17 @@ bool ct_load_is_combined(void)
 bool ct_load_is_difference(void)
 {
 	return asked.base.count || asked.diff_base.count;
+}
+
+struct ct_profile *ct_load_files(char *const *files, int count)
+{
+	struct ct_profile *p = read_all((const char *const *)files, (size_t)count);
+	static bool said;
+
+	if (p && !said)
+		ct_times_filter_say(p, ct_model_default_type(p), stderr);
+	said |= p != NULL;
+	return p;
 }
 
 struct ct_profile *ct_load(char *const *sources, int count)

@@ -4,6 +4,7 @@ TOOL_SOURCES += \
 	%D%/combine_header.c \
 	%D%/cut_middle.c \
 	%D%/directory.c \
+	%D%/distribution.c \
 	%D%/drop_frames.c \
 	%D%/drop_frames_choose.c \
 	%D%/fetch.c \
@@ -14,10 +15,12 @@ TOOL_SOURCES += \
 	%D%/graph_edges.c \
 	%D%/graph_nodes.c \
 	%D%/hints.c \
+	%D%/idle.c \
 	%D%/inlines.c \
 	%D%/input.c \
 	%D%/jit.c \
 	%D%/json.c \
+	%D%/legacy.c \
 	%D%/library.c \
 	%D%/load.c \
 	%D%/memory.c \
@@ -42,4 +45,13 @@ TOOL_SOURCES += \
 	%D%/source.c \
 	%D%/table.c \
 	%D%/target.c \
+	%D%/threads.c \
+	%D%/times.c \
+	%D%/times_filter.c \
+	%D%/times_waits.c \
+	%D%/times_ages.c \
+	%D%/times_join.c \
+	%D%/times_latency.c \
+	%D%/times_moment.c \
+	%D%/times_pack.c \
 	%D%/write.c

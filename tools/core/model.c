@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "core/times.h"
 
 #define TEXT_CHUNK ((size_t)64 << 10)
 
@@ -51,6 +52,7 @@ void ct_model_free(struct ct_profile *p)
 		next = c->next;
 		free(c);
 	}
+	ct_times_drop(p);
 	ct_table_release(&p->own->texts);
 	ct_table_release(&p->own->sets);
 	free(p->own);
@@ -141,9 +143,20 @@ static void refer_types(struct ct_profile *p, uint32_t *number, bool mark)
 		refer(&p->comments[i], number, mark);
 }
 
+static void mark_string(uint32_t *string, void *number)
+{
+	refer(string, number, true);
+}
+
+static void renumber_string(uint32_t *string, void *number)
+{
+	refer(string, number, false);
+}
+
 static void refer_all(struct ct_profile *p, uint32_t *number, bool mark)
 {
 	refer_types(p, number, mark);
+	ct_times_strings(p->times, mark ? mark_string : renumber_string, number);
 	for (size_t i = 0; i < p->mapping_count; i++) {
 		refer(&p->mappings[i].file, number, mark);
 		refer(&p->mappings[i].build_id, number, mark);

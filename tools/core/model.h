@@ -27,6 +27,7 @@ struct ct_mapping {
 	uint64_t start, limit, offset;
 	uint32_t file, build_id; /* strings */
 	bool has_functions, has_filenames, has_lines, has_inlines;
+	bool is_other; /* FILE is not the one that was mapped (legacy.c) */
 };
 
 struct ct_function {
@@ -87,6 +88,12 @@ struct ct_profile {
 	struct ct_type period_type;
 	int64_t period, time_nanos, duration_nanos;
 	uint32_t default_type, drop_frames, keep_frames, doc_url; /* strings */
+
+	struct ct_times *times;	 /* when it happened (times.h); NULL: the file doesn't say */
+	const char *times_fault; /* why the time index of the file is not used; NULL: it is, or
+				    there is none */
+
+	bool is_nameless; /* of a format that has addresses only (legacy.c) */
 
 	struct ct_profile_own *own; /* allocated sizes, text memory, indices: private to model.c */
 };
@@ -233,6 +240,7 @@ void ct_drop_frames_choose(struct ct_profile *p);
  */
 
 extern const struct ct_option ct_filter_options[];
+extern const struct ct_option ct_times_filter_options[]; /* times_filter.c */
 
 /* The units of a profile's numeric labels by key. Must be made before samples are removed. */
 struct ct_label_units {
@@ -248,6 +256,8 @@ const char *ct_filter_tags_units_of(const struct ct_label_units *u, uint32_t key
 /* Removes samples and frames as the options say, and names on stderr each expression that matched
  * nothing. Returns 0, or -1 after an error message if an expression is wrong. */
 int ct_filter(struct ct_profile *p, const struct ct_label_units *units);
+/* The same for callers that need no units. */
+int ct_filter_alone(struct ct_profile *p);
 /* Stores the filters that are in use as lines "focus=x"; the text belongs to filter.c. Returns the
  * number of lines. */
 size_t ct_filter_active(const char **lines, size_t room);
@@ -334,6 +344,17 @@ bool ct_regex_match(struct ct_regex *r, const char *text);
 /* The same for a string of a profile; each index is matched only once. */
 bool ct_regex_match_string(struct ct_regex *r, const struct ct_profile *p, uint32_t string);
 
+/* threads.c
+ *
+ * -threads: samples by thread.
+ */
+
+extern const struct ct_option ct_threads_options[];
+/* Was -threads given? */
+bool ct_threads_wanted(void);
+/* With -threads=tid, adds the thread's id to the label "thread" of each sample of P. */
+void ct_threads_apart(struct ct_profile *p);
+
 /* short_name.c
  *
  * Names that fit a terminal: std::__adjust_heap<…> for one with three lines of template arguments.
@@ -343,13 +364,19 @@ bool ct_regex_match_string(struct ct_regex *r, const struct ct_profile *p, uint3
 extern const struct ct_option ct_short_name_options[];
 
 /* Returns the number of columns of the terminal that stdout was at the first call, which comes
- * before a pager begins. Returns 0 if stdout was no terminal, or if names must not be shortened. */
+ * before a pager begins, or 100 if stdout was no terminal. Returns 0 if names must not be
+ * shortened, or if the terminal doesn't tell. */
 size_t ct_short_name_columns(void);
 /* Returns the number of columns of TEXT. */
 size_t ct_short_name_width(const char *text);
 
+/* Was stdout a terminal then? */
+bool ct_short_name_on_terminal(void);
 /* Was -full-names given? */
 bool ct_short_name_never(void);
+/* Returns NAME so that it fits the columns after BEFORE others; the caller frees it. Only template
+ * arguments are cut if stdout was no terminal, or if hardly any columns are left. */
+char *ct_short_name_fitting(const char *name, size_t before);
 /* Returns NAME in at most WIDTH columns; the caller frees it. Template arguments become <…>, the
  * innermost first. If that isn't enough, the beginning is replaced by "…". WIDTH 0: the name is not
  * changed. */

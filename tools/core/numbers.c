@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Units and number formats; see report.h. The steps, names and rounding are pprof's, so that the
- * tables agree with pprof's.
+/* Units and number formats; see report.h. Steps and names of units are pprof's. Where a unit is
+ * asked for ("minimum" is pprof's default), the rounding is pprof's, too, and tables agree with
+ * pprof's.
  */
 #include "core/report.h"
 
@@ -122,11 +123,41 @@ double ct_numbers_scale(int64_t value, const char *from, const char *to, const c
 	return (double)value;
 }
 
+char *ct_numbers_text(char *to, int64_t value, const char *from, int64_t like)
+{
+	const char *unit;
+	double v = ct_numbers_scale(like, from, "auto", &unit), size;
+	int n;
+
+	/* Hours say little of less than ten of them. */
+	if (!strcmp(unit, "hrs") && fabs(v) < 10)
+		unit = "s";
+	if (*unit)
+		v = ct_numbers_scale(value, from, unit, &unit);
+	else
+		v = (double)value;
+	if (value && value != like && fabs(v) < 0.01)
+		return ct_numbers_text(to, value, from, value);
+	size = fabs(v);
+	n = snprintf(to, CT_NUMBER_ROOM, "%.*f",
+		     v == trunc(v) || size >= 99.95 ? 0
+		     : size >= 9.995		    ? 1
+						    : 2,
+		     v);
+	if (*unit && value)
+		snprintf(to + n, CT_NUMBER_ROOM - (size_t)n, " %s", unit);
+	return to;
+}
+
 char *ct_numbers_format(char *to, int64_t value, const char *from, const char *unit)
 {
 	const char *name;
 	double v = ct_numbers_scale(value, from, unit, &name);
-	int n = snprintf(to, CT_NUMBER_ROOM, "%.2f", v);
+	int n;
+
+	if (!strcmp(unit, "auto"))
+		return ct_numbers_text(to, value, from, value);
+	n = snprintf(to, CT_NUMBER_ROOM, "%.2f", v);
 
 	if (n > 3 && !strcmp(to + n - 3, ".00"))
 		to[n -= 3] = '\0';

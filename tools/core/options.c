@@ -234,6 +234,36 @@ int ct_options_parse(const struct ct_verb *verb, int argc, char **argv,
 	return answer ? answer : optind;
 }
 
+double ct_options_seconds(const char *text)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = { { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 },
+		      { "s", 1 },     { "m", 60 },    { "h", 3600 } };
+	const size_t count = sizeof(units) / sizeof(*units);
+	double sum = 0;
+
+	do {
+		size_t i = 0, n;
+		char *end;
+		double part = strtod(text, &end);
+
+		if (end == text || !(part >= 0) || !isfinite(part))
+			return -1;
+		if (!*end)
+			return sum + part;
+		n = strspn(end, "hmnsu");
+		while (i < count && (strlen(units[i].unit) != n || strncmp(units[i].unit, end, n)))
+			i++;
+		if (i == count)
+			return -1;
+		sum += part * units[i].seconds;
+		text = end + n;
+	} while (*text);
+	return sum;
+}
+
 int ct_options_run(const struct ct_verb *verb, int argc, char **argv)
 {
 	int first = verb->tables ? ct_options_parse(verb, argc, argv, verb->tables) : 0;

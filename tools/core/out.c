@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pager, colours, safe text; see core.h. */
-#include "core/core.h"
+#include "core/model.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -55,6 +55,8 @@ static void start_pager(const char *command)
 
 void ct_out_begin(void)
 {
+	/* A pager has no width. */
+	ct_short_name_columns();
 	if (!isatty(STDOUT_FILENO))
 		return;
 	colours = wants_colours();

@@ -185,3 +185,20 @@ FILE *ct_out_guard_past(void)
 		past = fdopen(STDOUT_FILENO, "w");
 	return past ? past : stdout;
 }
+
+/* The text goes through the guard; what moves the cursor does not, since the guard would replace
+ * it.
+ */
+void ct_out_guard_progress(const char *text)
+{
+	static bool shown;
+
+	if (text ? !isatty(STDERR_FILENO) : !shown)
+		return;
+	fflush(stderr);
+	dprintf(STDERR_FILENO, "\r");
+	fputs(text ? text : "", stderr);
+	fflush(stderr);
+	dprintf(STDERR_FILENO, "\033[K");
+	shown = text != NULL;
+}

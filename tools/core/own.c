@@ -89,9 +89,7 @@ bool ct_own_is_runtime_module(const char *path)
 	return !strcmp(name, "[vdso]");
 }
 
-/* Distributions and package managers keep their libraries there, so a library elsewhere is the
- * user's: an interpreter's extension, a plug-in. */
-static bool is_outside_system(const char *path)
+bool ct_own_is_in_system(const char *path)
 {
 	static const char *const system[] = { "/usr/",	     "/lib",   "/bin/",
 					      "/sbin/",	     "/snap/", "/nix/store/",
@@ -99,8 +97,15 @@ static bool is_outside_system(const char *path)
 
 	for (size_t i = 0; i < sizeof(system) / sizeof(*system); i++)
 		if (ct_starts(path, system[i]))
-			return false;
-	return path[0] == '/' && path[1] != '/' && strstr(ct_base_name(path), ".so");
+			return true;
+	return false;
+}
+
+/* A library elsewhere is the user's: an interpreter's extension, a plug-in. */
+static bool is_outside_system(const char *path)
+{
+	return path[0] == '/' && path[1] != '/' && strstr(ct_base_name(path), ".so") &&
+	       !ct_own_is_in_system(path);
 }
 
 static bool is_own_module(const char *path, const char *program)
@@ -123,6 +128,62 @@ bool ct_own_is_program(const struct ct_profile *p, size_t mapping)
 	return path[0] == '/' && path[1] != '/' && !strstr(slash, ".so") && !strchr(path, ' ') &&
 	       !ct_starts(path, "/dev/") && !ct_starts(path, "/memfd:") &&
 	       !ct_starts(path, "/anon_") && !ct_jit_is_path(path);
+}
+
+const char *ct_own_program_name(const struct ct_profile *p, size_t mapping)
+{
+	static const char begin[] = "program: ", as[] = ", started as ";
+	const char *file = ct_base_name(ct_text(p, p->mappings[mapping].file)), *name = NULL;
+	size_t n = strlen(file);
+
+	for (size_t i = 0; i < p->comment_count; i++) {
+		const char *text = ct_notes_comment(p, i);
+
+		if (!ct_starts(text, begin))
+			continue;
+		text += sizeof(begin) - 1;
+		if (strncmp(text, file, n) != 0 || !ct_starts(text + n, as))
+			continue;
+		text += n + sizeof(as) - 1;
+		if (name && strcmp(name, text) != 0)
+			return file;
+		name = text;
+	}
+	return name ? name : file;
+}
+
+/* Returns TEXT with NAME in place of FILE if it is a place, "FILE+0x1234"; else 0. */
+static uint32_t place_in(struct ct_profile *p, uint32_t text, const char *file, const char *name)
+{
+	const char *old = ct_text(p, text);
+	size_t n = strlen(file);
+	uint32_t string;
+	char *whole;
+
+	if (!ct_starts(old, file) || !ct_starts(old + n, "+0x") || !ct_jit_is_bare(old))
+		return 0;
+	whole = ct_memory_printf("%s%s", name, old + n);
+	string = ct_model_string(p, whole);
+	free(whole);
+	return string;
+}
+
+void ct_own_name_places(struct ct_profile *p)
+{
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		const char *file = ct_base_name(ct_text(p, p->mappings[i].file));
+		const char *name = ct_own_is_program(p, i) ? ct_own_program_name(p, i) : file;
+		bool differs = strcmp(name, file) != 0;
+		uint32_t text;
+
+		for (size_t k = 0; differs && k < p->function_count; k++)
+			if ((text = place_in(p, p->functions[k].name, file, name)))
+				p->functions[k].name = p->functions[k].system_name = text;
+		/* Locks, too, have such names. */
+		for (size_t k = 0; differs && k < p->label_count; k++)
+			if ((text = place_in(p, p->labels[k].text, file, name)))
+				p->labels[k].text = text;
+	}
 }
 
 static bool is_of_a_program(const struct ct_profile *p, const char *path)

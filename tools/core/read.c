@@ -10,11 +10,14 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "core/times.h"
 
 #define WINDOW ((size_t)256 << 10)
 /* A stack of a million frames fits; unpacked it takes 8 to 32 times as much. */
 #define MESSAGE_MAX ((size_t)4 << 20)
 #define STRING_MAX ((size_t)64 << 20)
+/* Other tools' files, which are larger than ours. */
+#define LEGACY_MAX ((size_t)1 << 30)
 #define FIELD_MAX ((1 << 29) - 1)
 
 #define NOT_OURS "not a pprof profile"
@@ -37,6 +40,7 @@ enum field {
 	COMMENT = 13,
 	DEFAULT_SAMPLE_TYPE = 14,
 	DOC_URL = 15,
+	TIMES = CT_TIMES_FIELD,
 };
 
 struct reader {
@@ -164,6 +168,31 @@ static int packed_comments(struct reader *r, size_t size)
 	return e || offset(r) == end ? e : bad(r, "the comments are malformed");
 }
 
+/* The index is what a profile can do without: one that is too long is passed over, and if the data
+ * end within it, what came before is a profile. */
+static int times(struct reader *r, uint64_t size)
+{
+	struct ct_fault kept = *r->fault;
+
+	if (size <= CT_TIMES_MAX && !need(r, size)) {
+		ct_times_read(r->m.p, r->window + r->at, size);
+		r->at += size;
+		return 0;
+	}
+	while (size && r->at < r->end) {
+		size_t part = r->end - r->at < size ? r->end - r->at : size;
+
+		r->at += part;
+		size -= part;
+		if (size && fill_window(r, 1))
+			r->at = r->end, r->ended = true;
+	}
+	*r->fault = kept;
+	ct_times_refuse(r->m.p,
+			size ? "is cut: the data ends in the middle of it" : "has too many bytes");
+	return 0;
+}
+
 static int bytes(struct reader *r, uint64_t field)
 {
 	uint64_t size;
@@ -171,6 +200,8 @@ static int bytes(struct reader *r, uint64_t field)
 
 	if (e)
 		return e;
+	if (field == TIMES)
+		return times(r, size);
 	if (size > (field == STRING ? STRING_MAX : MESSAGE_MAX)) {
 		bad(r, field == STRING ? "a string is too long" : "a message is too long");
 		return -EFBIG;
@@ -349,7 +380,24 @@ int ct_read_finish(struct ct_messages *m)
 		return bad_end(m, "there are fewer sample types than values of a sample");
 	if (!strings_are_there(m->p))
 		return bad_end(m, "a string index is out of range");
+	ct_times_finish(m->p);
 	return resolve_ids(m);
+}
+
+/* Another tool's profile is read as a whole. */
+static int legacy(struct reader *r)
+{
+	int e = fill_window(r, LEGACY_MAX);
+
+	if (!e && !r->ended) {
+		bad(r, "the file is too long");
+		return -EFBIG;
+	}
+	if (r->end == r->room)
+		r->window = ct_memory_grow(r->window, &r->room, r->room + 1, 1);
+	r->window[r->end] = '\0';
+	r->at = r->end;
+	return e ? e : ct_legacy_read(&r->m, (char *)r->window, r->end, ct_input_written(r->in));
 }
 
 int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
@@ -357,20 +405,24 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 	struct reader r = { .in = in, .fault = fault };
 	struct ct_profile *made = ct_model_new();
 	char foreign[sizeof(fault->text)] = "";
+	bool is_legacy;
 	int e;
 
 	r.window = ct_memory_realloc(NULL, WINDOW, 1);
 	r.room = WINDOW;
 	ct_read_messages_init(&r.m, made, fault);
 	e = fill_window(&r, 1);
-	if (!e)
+	is_legacy = !e && ct_legacy_is(r.window, r.end);
+	if (is_legacy) {
+		e = legacy(&r);
+	} else if (!e) {
 		ct_foreign_describe(foreign, sizeof(foreign), r.window, r.end);
-	if (!e)
 		e = fields(&r);
+	}
 	if (!e && !offset(&r))
 		e = bad(&r, "is empty: the process that was to write it was ended before, or had "
 			    "no room");
-	if (!e)
+	if (!e && !is_legacy)
 		e = ct_read_finish(&r.m);
 	if (e == -EBADMSG && offset(&r) && nothing_known(made))
 		call_it_foreign(fault, foreign);
@@ -400,5 +452,10 @@ struct ct_profile *ct_read_source(const char *source)
 			fault.text, (unsigned long long)fault.offset);
 	else if (e)
 		fprintf(stderr, "cprof: %s: %s\n", source, fault.text);
+	if (p)
+		ct_legacy_name(p, source);
+	if (p && p->times_fault)
+		fprintf(stderr, "cprof: %s: its time index is not used: it %s\n", source,
+			p->times_fault);
 	return p;
 }

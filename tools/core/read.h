@@ -13,7 +13,8 @@
  */
 
 /* The formats that can be read, for messages. */
-#define CT_FOREIGN_READS "pprof's format, plain or packed by gzip"
+#define CT_FOREIGN_READS                                                                           \
+	"pprof's format, and jemalloc's and gperftools' files, plain or packed by gzip"
 
 /* Describes a file that begins with these SIZE bytes and is no profile: what it is, and how to get
  * a pprof profile from it, as "but a zip archive: ...". TEXT becomes "" if the kind is unknown. */
@@ -47,6 +48,8 @@ struct ct_input *ct_input_memory(const void *data, size_t size);
  * -EFBIG. */
 long ct_input_read(struct ct_input *in, void *buffer, size_t size, struct ct_fault *fault);
 void ct_input_close(struct ct_input *in);
+/* Returns when the file was written, in nanoseconds, 0 if that is unknown. */
+int64_t ct_input_written(const struct ct_input *in);
 /* Sets another limit than CT_INPUT_MAX. */
 void ct_input_limit(struct ct_input *in, uint64_t most);
 
@@ -81,8 +84,18 @@ extern const struct ct_option ct_load_options[];
  * leaves out the frames that the profile itself says to drop; those of libcprof's profiles only
  * with -drop_frames. Returns NULL after a message on stderr. */
 struct ct_profile *ct_load(char *const *sources, int count);
+/* Reads and merges FILES, applies the options of times_filter.c, and says so on stderr. Returns
+ * NULL after a message. */
+struct ct_profile *ct_load_files(char *const *files, int count);
+static inline struct ct_profile *ct_load_file(const char *file)
+{
+	return ct_load_files((char *const[]){ (char *)file }, 1);
+}
 /* Is what ct_load() made as ct_combine leaves it: each stack once, and nothing that is not used? */
 bool ct_load_is_combined(void);
+/* Returns why what ct_load() made has no time index, or none of all sources, though a source has
+ * one; NULL: nothing was lost. */
+const char *ct_load_lost_times(void);
 /* Was a base subtracted from what ct_load() made? */
 bool ct_load_is_difference(void);
 /* With -diff_base, the base's samples have this label with the value "true", and shares are
@@ -148,6 +161,26 @@ int ct_read_messages_index(struct ct_messages *m, uint64_t string, uint32_t *to)
 
 /* Ends the reading: turns ids into indices, and checks every index. */
 int ct_read_finish(struct ct_messages *m);
+
+/* legacy.c
+ *
+ * Reads jemalloc's heap profiles, and gperftools' CPU and heap profiles, whose values are scaled up
+ * as those tools' own readers do. They don't say when they were written: the time is the file's.
+ * Sample types are named as libcprof's, so that every verb takes them for profiles of its kind.
+ */
+
+/* Do these bytes begin such a profile? */
+bool ct_legacy_is(const void *begin, size_t size);
+/* Reads the whole file; DATA[SIZE] is NUL, and DATA is changed. WRITTEN is when the file was
+ * written, or 0. Returns 0, or -EBADMSG with the reason in FAULT. */
+int ct_legacy_read(struct ct_messages *m, char *data, size_t size, int64_t written);
+/* Gives a profile without names those of the modules that are here, and says on stderr for which
+ * modules that can't be done. */
+void ct_legacy_name(struct ct_profile *p, const char *source);
+/* What adds the names; set by main.c. */
+extern void (*ct_legacy_names)(struct ct_profile *p);
+/* Take the names from the files that are there, be they the same or not? */
+extern bool ct_legacy_any_file;
 
 /* write.c
  *

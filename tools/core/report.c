@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/read.h"
+#include "core/times.h"
 
 static struct {
 	const char *sample_index, *unit, *sort, *granularity;
@@ -16,7 +18,7 @@ static struct {
 	long node_count;
 	double node_fraction, edge_fraction;
 } asked = {
-	.unit = "minimum",
+	.unit = "auto",
 	.trim = true,
 	.node_count = -1,
 	.node_fraction = 0.005,
@@ -28,7 +30,7 @@ static const struct ct_option options[] = {
 	CT_TEXT("sample_index", "TYPE", &asked.sample_index,
 		"sample type to show, by name or number"),
 	CT_FLAG("mean", &asked.mean, "divide by the first sample type (size of an average one)"),
-	CT_TEXT("unit", "UNIT", &asked.unit, "ns, us, ms, s, kB, MB, ...; default: one that fits"),
+	CT_TEXT("unit", "UNIT", &asked.unit, "ns, us, ms, s, kB, MB, ...; or minimum, as pprof"),
 	CT_CHOICE("flat", &asked.by_cum, 0, "sort by own value (default)"),
 	CT_CHOICE("cum", &asked.by_cum, 1, "sort by value with callees"),
 	CT_TEXT("sort", "flat|cum", &asked.sort, NULL),
@@ -80,9 +82,13 @@ static int take_spelled_out(const struct ct_verb *verb)
 
 int ct_report_parse(const struct ct_verb *verb, int argc, char **argv, const struct ct_option *own)
 {
-	const struct ct_option *tables[] = {
-		own, options, ct_short_name_options, ct_filter_options, ct_load_options, NULL
-	};
+	const struct ct_option *tables[] = { own,
+					     options,
+					     ct_short_name_options,
+					     ct_times_filter_options,
+					     ct_filter_options,
+					     ct_load_options,
+					     NULL };
 	int first = ct_options_parse(verb, argc, argv, tables);
 
 	if (first >= 0 && take_spelled_out(verb))
@@ -170,6 +176,21 @@ int ct_report_open(struct ct_report *r, char *const *sources, int count)
 	return -1;
 }
 
+void ct_report_say_swapped(const char *verb, char *const *operands)
+{
+	if (!access(operands[0], R_OK) && access(operands[1], F_OK) &&
+	    strcmp(operands[1], "-") != 0 && !strstr(operands[1], "://"))
+		fprintf(stderr, "cprof %s: the expression comes first: cprof %s %s %s\n", verb,
+			verb, operands[1], operands[0]);
+}
+
+void ct_report_begin(const struct ct_report *r)
+{
+	ct_out_begin();
+	if (!asked.json)
+		ct_times_filter_say(r->p, r->settings.type, stdout);
+}
+
 void ct_report_close(struct ct_report *r)
 {
 	ct_graph_free(r->graph);
@@ -231,6 +252,8 @@ void ct_report_graph(struct ct_report *r, const struct ct_graph_wish *wish)
 
 char *ct_report_value(const struct ct_report *r, char *to, int64_t value)
 {
+	if (!strcmp(r->unit, "auto"))
+		return ct_numbers_text(to, value, r->from_unit, r->total);
 	return ct_numbers_format(to, value, r->from_unit, r->unit);
 }
 

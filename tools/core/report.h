@@ -148,12 +148,15 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 const char *ct_notes_comment(const struct ct_profile *p, size_t i);
 /* Adds TEXT to P's comments, hidden from pprof's tables in the same way. */
 void ct_notes_add(struct ct_profile *p, const char *text);
-/* Prints P's notes on stderr, each text once in a run of the tool. */
+/* Prints P's notes on stderr, each once in a run of the tool. */
 void ct_notes_say(const struct ct_profile *p);
+/* Returns false if the same was asked of a text that differs only in numbers, and after a
+ * semicolon: so several modes of a run say it once. */
+bool ct_notes_is_new(const char *text);
 
 /* numbers.c
  *
- * Sums, shares and units of sample values, written as pprof writes them.
+ * Sums, shares and units of sample values.
  *
  * Values come from files, so nothing here may overflow into undefined behaviour: sums wrap.
  */
@@ -190,8 +193,12 @@ int64_t ct_numbers_scale_value(int64_t value, double ratio);
 double ct_numbers_scale(int64_t value, const char *from, const char *to, const char **unit);
 
 #define CT_NUMBER_ROOM 64
-/* Writes "1.50s", "512kB", "0", with at most two decimals. Returns TO, which has CT_NUMBER_ROOM
- * bytes. */
+/* Writes "64.3 s", "22.1 MB", "350", "0": three digits, in the unit that fits LIKE, the largest
+ * value of a table, or VALUE if that is much smaller. Returns TO, which has CT_NUMBER_ROOM bytes.
+ */
+char *ct_numbers_text(char *to, int64_t value, const char *from, int64_t like);
+/* Writes "1.50s", "512kB", "0", with at most two decimals; as ct_numbers_text if UNIT is "auto".
+ * Returns TO, which has CT_NUMBER_ROOM bytes. */
 char *ct_numbers_format(char *to, int64_t value, const char *from, const char *unit);
 /* Writes "12.35%", " 0.05%", "  100%": six characters, except for tiny shares. */
 char *ct_numbers_percent(char *to, int64_t value, int64_t total);
@@ -221,6 +228,14 @@ struct ct_own;
 /* The same for one name; flame graphs use it for colours, too. PATH and PROGRAM are paths of
  * modules; PATH is the path of PROGRAM, or of a module beside it. */
 bool ct_own_is_beside(const char *path, const char *program);
+/* Returns the name by which the program of MAPPING was started: redis-server, although that is a
+ * link to redis-check-rdb. If there are several such names, returns the file's. */
+const char *ct_own_program_name(const struct ct_profile *p, size_t mapping);
+/* Names code and locks without symbols, "redis-check-rdb+0x1234", after the program as it was
+ * started: "redis-server+0x1234". */
+void ct_own_name_places(struct ct_profile *p);
+/* Is PATH where distributions and package managers keep programs and libraries? */
+bool ct_own_is_in_system(const char *path);
 /* Is this mapping the program of a process? */
 bool ct_own_is_program(const struct ct_profile *p, size_t mapping);
 /* Is PATH libc, a C++ library or an allocator, in any directory? */
@@ -242,6 +257,24 @@ int ct_own_line(struct ct_own *o, const struct ct_location *l);
  * C or C++ library and in no allocator, which work for their caller. *IS_OWN tells whether that
  * module is own code. */
 const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own);
+
+/* idle.c
+ *
+ * Waits for something to do. They make nobody wait, so tables show them after the other waits.
+ */
+
+/* Learns where the threads of P have their loops: threads whose outermost own function is the same
+ * are of one kind, and their loop is in the innermost own function that all of their stacks have.
+ * OWN and P must outlive the result, which the caller frees. */
+struct ct_idle *ct_idle_new(struct ct_own *own, const struct ct_profile *p);
+void ct_idle_free(struct ct_idle *t);
+/* Returns what SAMPLE waits for: its label "wait"; of a lock profile "condition" or "semaphore", by
+ * the functions at its leaf. NULL: neither says so. */
+const char *ct_idle_cause(const struct ct_profile *p, size_t sample);
+/* Is SAMPLE one of these waits: "poll"; "thread" in the first thread; "condition" and "semaphore"
+ * in the loop of another thread or in a function that the loop calls; "sleep" in a loop itself, if
+ * there are threads of other kinds? */
+bool ct_idle_is(struct ct_idle *t, size_t sample);
 
 /* report.c
  *
@@ -265,7 +298,7 @@ struct ct_report {
 	int64_t total;
 	const char *type;      /* "cpu", "mean_delay" */
 	const char *from_unit; /* unit of the profile */
-	char *unit;	       /* unit in which values are shown */
+	char *unit;	       /* unit in which values are shown; "auto": by the total */
 	struct ct_graph *graph;
 	struct ct_trimmed trimmed;
 	struct ct_trim trim;
@@ -284,6 +317,10 @@ int ct_report_parse(const struct ct_verb *verb, int argc, char **argv, const str
 bool ct_report_wants_json(void);
 /* Reads, combines and filters the profiles. Returns 0, or -1 after an error message. */
 int ct_report_open(struct ct_report *r, char *const *sources, int count);
+/* Says so if OPERANDS are a file and what is none: the expression comes first. */
+void ct_report_say_swapped(const char *verb, char *const *operands);
+/* Begins the output (ct_out_begin), with the window of time if there is one. */
+void ct_report_begin(const struct ct_report *r);
 /* Makes the graph and chooses the unit. */
 void ct_report_graph(struct ct_report *r, const struct ct_graph_wish *wish);
 void ct_report_close(struct ct_report *r);
@@ -293,9 +330,14 @@ char *ct_report_value(const struct ct_report *r, char *to, int64_t value);
 char *ct_report_share(const struct ct_report *r, char *to, int64_t value);
 /* Returns the value below which values are off by ±50 % or more; 0: unknown, or exact. */
 double ct_report_heading_unsure(const struct ct_report *r);
-/* Prints the lines above a table: program, type, time, duration, filters, the number of rows shown.
- */
-void ct_report_heading(const struct ct_report *r);
+/* Prints "2.96 s cpu in 9.84 s (30.08%)": the total, and the time that passed. */
+void ct_report_heading_total(const struct ct_report *r);
+/* Prints the lines above a table: the total unless it is TOLD already, filters, the number of rows
+ * shown. */
+void ct_report_heading(const struct ct_report *r, bool told);
+/* Prints of these lines the filters, and how sure values are: below a table that is not the
+ * graph's. */
+void ct_report_heading_below(const struct ct_report *r);
 /* The same as members of a JSON object, which the caller opens and closes. */
 void ct_report_heading_json(const struct ct_report *r, struct ct_json *j);
 
@@ -324,7 +366,10 @@ bool ct_resident_read(const struct ct_profile *p, struct ct_resident *to);
 void ct_resident_print(const struct ct_resident *r, double variance);
 /* Prints a hint on stderr if most of the memory is the allocator's, and the profile doesn't say
  * why. */
-void ct_resident_hint(const struct ct_resident *r);
+void ct_resident_hint(const struct ct_profile *p, const struct ct_resident *r);
+/* The same if much of it, and more than of the heap, is mapped by the program of P itself, as
+ * Python's small objects are. Returns whether it is. */
+bool ct_resident_hint_mapped(const struct ct_profile *p, const struct ct_resident *r);
 
 /* sampling.c
  *

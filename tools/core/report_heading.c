@@ -3,66 +3,30 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/read.h"
 #include "core/report.h"
+#include "core/times.h"
 
 #define FILTERS 8
 #define FILTER_SHOWN 80
 
-static void heading_line(const char *name, const char *text)
-{
-	printf("%s: ", name);
-	ct_out_text(stdout, text);
-	putchar('\n');
-}
-
-/* Adds the program: the first mapping. */
-static void program(const struct ct_profile *p)
-{
-	const char *file;
-
-	if (!p->mapping_count)
-		return;
-	file = ct_text(p, p->mappings[0].file);
-	if (*file)
-		heading_line("File", ct_base_name(file));
-	if (p->mappings[0].build_id)
-		heading_line("Build ID", ct_text(p, p->mappings[0].build_id));
-}
-
-static void taken_at(int64_t nanos)
-{
-	time_t seconds = (time_t)(nanos / 1000000000);
-	char month[32], zone[32];
-	struct tm tm;
-	int hour;
-
-	if (!nanos || !localtime_r(&seconds, &tm))
-		return;
-	strftime(month, sizeof(month), "%b", &tm);
-	strftime(zone, sizeof(zone), "%Z", &tm);
-	hour = tm.tm_hour % 12 ? tm.tm_hour % 12 : 12;
-	printf("Time: %s %d, %ld at %d:%02d%s (%s)\n", month, tm.tm_mday, tm.tm_year + 1900L, hour,
-	       tm.tm_min, tm.tm_hour < 12 ? "am" : "pm", zone);
-}
-
-static void duration(const struct ct_report *r)
+void ct_report_heading_total(const struct ct_report *r)
 {
 	char length[CT_NUMBER_ROOM], total[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
+	int64_t passed = r->p->duration_nanos;
 	const char *unit;
 	double nanos;
 
-	if (!r->p->duration_nanos)
+	printf("%s %s", ct_report_value(r, total, r->total), r->settings.mean ? "mean_" : "");
+	ct_out_text(stdout, r->type);
+	if (!passed)
 		return;
-	ct_numbers_format(length, r->p->duration_nanos, "nanoseconds", "auto");
-	printf("Duration: %s, Total samples = %s ", length, ct_report_value(r, total, r->total));
+	printf(" in %s", ct_numbers_format(length, passed, "nanoseconds", "auto"));
 	nanos = ct_numbers_scale(r->total, r->from_unit, "nanoseconds", &unit);
 	if (!strcmp(unit, "ns") && nanos)
-		printf("(%s)",
-		       ct_numbers_percent(share, ct_numbers_clamp(nanos), r->p->duration_nanos));
-	putchar('\n');
+		printf(" (%s)",
+		       ct_trimmed(ct_numbers_percent(share, ct_numbers_clamp(nanos), passed)));
 }
 
 static void filters(void)
@@ -93,23 +57,14 @@ static int64_t shown_flat(const struct ct_graph *g)
 
 static void shown(const struct ct_report *r)
 {
-	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM];
 	const struct ct_graph *g = r->graph;
+	size_t all = r->trimmed.before_count + r->trimmed.dropped;
 	int64_t flat = shown_flat(g);
+	char share[CT_NUMBER_ROOM];
 
-	printf("Showing nodes accounting for %s, %s of %s total\n", ct_report_value(r, a, flat),
-	       ct_trimmed(ct_report_share(r, b, flat)), ct_report_value(r, c, r->total));
-	if (!r->total)
-		return;
-	if (r->trimmed.dropped) {
-		int64_t cutoff = ct_abs(ct_numbers_clamp((double)r->total * r->trim.node_fraction));
-
-		printf("Dropped %zu node%s (cum <= %s)\n", r->trimmed.dropped,
-		       r->trimmed.dropped > 1 ? "s" : "", ct_report_value(r, a, cutoff));
-	}
-	if (g->kept_count && g->kept_count < r->trimmed.before_count)
-		printf("Showing top %zu nodes out of %zu\n", g->kept_count,
-		       r->trimmed.before_count);
+	if (g->kept_count < all && r->total)
+		printf("%zu of %zu rows, %s of the total\n", g->kept_count, all,
+		       ct_trimmed(ct_report_share(r, share, flat)));
 }
 
 static bool is_difference(const struct ct_profile *p, size_t type)
@@ -159,16 +114,27 @@ static void sampled(const struct ct_report *r)
 	puts(first_is_below(r, unsure) ? "; the first row may be chance" : "");
 }
 
-void ct_report_heading(const struct ct_report *r)
+void ct_report_heading(const struct ct_report *r, bool told)
 {
-	program(r->p);
-	printf("Type: %s", r->settings.mean ? "mean_" : "");
-	ct_out_text(stdout, r->type);
-	putchar('\n');
-	taken_at(r->p->time_nanos);
-	duration(r);
+	const struct ct_profile *p = r->p;
+	const char *program = p->mapping_count ? ct_own_program_name(p, 0) : "";
+
+	if (!told && *program) {
+		ct_out_text(stdout, program);
+		fputs(": ", stdout);
+	}
+	if (!told) {
+		ct_report_heading_total(r);
+		putchar('\n');
+	}
 	filters();
 	shown(r);
+	sampled(r);
+}
+
+void ct_report_heading_below(const struct ct_report *r)
+{
+	filters();
 	sampled(r);
 }
 
@@ -179,6 +145,7 @@ void ct_report_heading_json(const struct ct_report *r, struct ct_json *j)
 	ct_json_integer(j, "total", r->total);
 	ct_json_integer(j, "time_nanos", r->p->time_nanos);
 	ct_json_integer(j, "duration_nanos", r->p->duration_nanos);
+	ct_times_filter_json(r->settings.type, j);
 	if (r->graph) {
 		ct_json_integer(j, "shown", shown_flat(r->graph));
 		ct_json_integer(j, "dropped_nodes", (int64_t)r->trimmed.dropped);

@@ -107,12 +107,36 @@ static int64_t bytes_of(const struct ct_resident *r, const char *name)
 	return -1;
 }
 
-void ct_resident_hint(const struct ct_resident *r)
+bool ct_resident_hint_mapped(const struct ct_profile *p, const struct ct_resident *r)
+{
+	int64_t mapped = bytes_of(r, "other anonymous memory");
+	char share[CT_NUMBER_ROOM];
+	const char *percent;
+	bool python = false;
+
+	if (mapped < HINT_LEAST || mapped < r->all / 3 || mapped < bytes_of(r, "heap in use"))
+		return false;
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		const char *name = ct_base_name(ct_text(p, p->mappings[i].file));
+
+		python |= ct_starts(name, "python") || ct_starts(name, "libpython");
+	}
+	percent = ct_numbers_percent(share, mapped, r->all);
+	fprintf(stderr, "cprof: hint: %s is memory that the program maps by itself: %s\n",
+		percent + strspn(percent, " "),
+		python ? "run it with PYTHONMALLOC=malloc in the environment, and Python's objects "
+			 "are in the heap profile"
+		       : "CPROF_HEAP_VIEWS=mmap records who maps it");
+	return true;
+}
+
+void ct_resident_hint(const struct ct_profile *p, const struct ct_resident *r)
 {
 	int64_t unused = bytes_of(r, names[0]);
 	char share[CT_NUMBER_ROOM];
 	const char *percent;
 
+	ct_resident_hint_mapped(p, r);
 	if (unused < HINT_LEAST || unused < r->all / 2 || bytes_of(r, names[1]) >= 0)
 		return;
 	percent = ct_numbers_percent(share, unused, r->all);

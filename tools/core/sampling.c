@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/times.h"
+
 /* In a profile of fragmentation, the period is the bytes of pages per watched page. */
 #define PAGE 4096.0
 
@@ -51,7 +53,9 @@ double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
 	if (is_type(p, space, "held_space"))
 		return bytes * size * fmax((double)p->period / PAGE - 1, 0);
 	/* 1/p - 1 = 1/(e^x - 1) with x = size/interval. */
-	return size > 0 ? bytes * size / expm1(size / (double)p->period) : 0;
+	return size > 0
+		       ? ct_times_filter_thinning() * bytes * size / expm1(size / (double)p->period)
+		       : 0;
 }
 
 /* A value is off by half if its variance is this part of its square. */
@@ -98,7 +102,7 @@ static double calibrated(const struct ct_profile *p, const char *type)
 
 double ct_sampling_unsure(const struct ct_profile *p, size_t type)
 {
-	double samples = 0, total = 0, variance = 0;
+	double samples = 0, total = 0, variance = 0, each = ct_times_filter_thinning();
 	bool blocks = ct_sampling_is_sampled(p, type);
 
 	for (size_t i = 0; i < p->sample_count; i++) {
@@ -109,8 +113,8 @@ double ct_sampling_unsure(const struct ct_profile *p, size_t type)
 	if (blocks)
 		return total > 0 ? variance / total * HALF * HALF : 0;
 	if (is_type(p, 0, "samples") && !strcmp(ct_text(p, p->types[0].unit), "count"))
-		return samples > 0 ? total * HALF * HALF / (samples + HALF * HALF) : 0;
-	return calibrated(p, ct_text(p, p->types[type].type)) * HALF * HALF;
+		return samples > 0 ? total * HALF * HALF / (samples / each + HALF * HALF) : 0;
+	return calibrated(p, ct_text(p, p->types[type].type)) * HALF * HALF * each;
 }
 
 char *ct_sampling_format(char *to, size_t size, double value, double variance)

@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #define LEAST_COLUMNS 40
+#define LEAST_ROOM 10
+#define WITHOUT_TERMINAL 100
 #define ELLIPSIS "\342\200\246"
 
 static bool never;
+static bool is_terminal; /* stdout, before a pager began */
 
 const struct ct_option ct_short_name_options[] = {
 	CT_FLAG("full-names", &never, "names and stacks whole, however long"), CT_END
@@ -28,8 +31,9 @@ size_t ct_short_name_columns(void)
 	if (asked)
 		return n;
 	asked = true;
-	if (!isatty(STDOUT_FILENO))
-		return 0;
+	is_terminal = isatty(STDOUT_FILENO);
+	if (!is_terminal)
+		return n = WITHOUT_TERMINAL;
 	if (columns)
 		n = strtoul(columns, NULL, 10);
 	else if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
@@ -42,6 +46,12 @@ size_t ct_short_name_columns(void)
 bool ct_short_name_never(void)
 {
 	return never;
+}
+
+bool ct_short_name_on_terminal(void)
+{
+	ct_short_name_columns();
+	return is_terminal;
 }
 
 size_t ct_short_name_width(const char *text)
@@ -136,10 +146,40 @@ static char *cut_front(const char *name, size_t width)
 	return ct_memory_printf(ELLIPSIS "%s", name);
 }
 
+/* Returns NAME in at most WIDTH columns, if its template arguments make that possible, else without
+ * any. *WHOLE: even that is longer. */
+static char *cut_to(const char *name, size_t width, bool *whole)
+{
+	char *text = NULL;
+
+	*whole = true;
+	if (!width || ct_short_name_width(name) <= width)
+		return ct_memory_strdup(name);
+	for (int depth = 3; depth >= 0; depth--) {
+		free(text);
+		text = cut_arguments(name, depth);
+		if (ct_short_name_width(text) <= width)
+			return text;
+	}
+	*whole = false;
+	return text;
+}
+
+char *ct_short_name_fitting(const char *name, size_t before)
+{
+	size_t columns = ct_short_name_columns(), room = columns > before ? columns - before : 0;
+	bool whole;
+
+	/* Lines of a file may be longer: a path there must be one that can be found. And of a few
+	 * columns nobody can read a name. */
+	if (columns && (!is_terminal || room < LEAST_ROOM))
+		return cut_to(name, room ? room : 1, &whole);
+	return ct_short_name(name, room);
+}
+
 void ct_short_name_print(const char *name, size_t before)
 {
-	size_t columns = ct_short_name_columns();
-	char *shown = ct_short_name(name, columns > before ? columns - before : 0);
+	char *shown = ct_short_name_fitting(name, before);
 
 	ct_out_text(stdout, shown);
 	free(shown);
@@ -147,17 +187,11 @@ void ct_short_name_print(const char *name, size_t before)
 
 char *ct_short_name(const char *name, size_t width)
 {
-	char *text, *cut;
+	bool whole;
+	char *text = cut_to(name, width, &whole), *cut;
 
-	if (!width || ct_short_name_width(name) <= width)
-		return ct_memory_strdup(name);
-	for (int depth = 3; depth >= 0; depth--) {
-		text = cut_arguments(name, depth);
-		if (ct_short_name_width(text) <= width)
-			return text;
-		if (depth)
-			free(text);
-	}
+	if (whole)
+		return text;
 	cut = cut_front(text, width);
 	free(text);
 	return cut;

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "core/profile.pb-c.h"
+#include "core/times.h"
 
 #define PIECE ((size_t)4 << 20)
 #define THREADS_MOST 16
@@ -317,6 +318,18 @@ static void put_sample(struct writer *w, const struct ct_profile *p, size_t i)
 	put_bytes(w, 2, w->message, (size_t)(end - w->message));
 }
 
+static void put_times(struct writer *w, const struct ct_times *t)
+{
+	size_t size;
+	uint8_t *data;
+
+	if (!t)
+		return;
+	data = ct_times_pack(t, &size);
+	put_bytes(w, CT_TIMES_FIELD, data, size);
+	free(data);
+}
+
 static void put_all(struct writer *w, const struct ct_profile *p)
 {
 	for (size_t i = 0; i < p->type_count; i++)
@@ -342,6 +355,7 @@ static void put_all(struct writer *w, const struct ct_profile *p)
 		put_number(w, 13, p->comments[i]);
 	put_number(w, 14, p->default_type);
 	put_number(w, 15, p->doc_url);
+	put_times(w, p->times);
 }
 
 int ct_write(const struct ct_profile *p, FILE *to)

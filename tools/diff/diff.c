@@ -9,11 +9,12 @@
 
 #include "core/report.h"
 #include "core/read.h"
+#include "core/times.h"
 
 static struct {
 	struct ct_list base;
 	const char *type, *fail_over, *scope, *min, *alpha, *ignore, *own;
-	bool json, markdown, cum, normalize;
+	bool json, markdown, cum, normalize, all;
 	long rows;
 } my = { .rows = 15 };
 
@@ -31,6 +32,7 @@ static const struct ct_option options[] = {
 	CT_TEXT("alpha", "NUMBER", &my.alpha,
 		"with several files a side, growth counts at p below this (default: 0.05)"),
 	CT_INTEGER("nodecount", "N", &my.rows, "rows of a table (default: 15; 0: all)"),
+	CT_FLAG("all", &my.all, "show also changes that chance explains"),
 	CT_FLAG("markdown", &my.markdown, "as Markdown"),
 	CT_FLAG("json", &my.json, "as JSON"),
 	CT_END
@@ -67,6 +69,7 @@ static int read_limits(struct ct_diff_limits *l)
 				      .normalize = my.normalize,
 				      .ignore = my.ignore,
 				      .own = my.own,
+				      .all = my.all,
 				      .rows = my.rows };
 	if (read_share("fail-over", my.fail_over, &l->fail_over) ||
 	    read_share("min", my.min, &l->min) || read_share("alpha", my.alpha, &l->alpha))
@@ -140,7 +143,8 @@ static int read_all(struct files *f, const struct sources sides[2])
 		for (size_t i = 0; i < sides[side].count; i++) {
 			f->names[f->count] = sides[side].names[i];
 			f->sides[f->count] = side;
-			f->profiles[f->count] = ct_read_source(sides[side].names[i]);
+			ct_times_filter_forget(); /* each has its own start */
+			f->profiles[f->count] = ct_load_file(sides[side].names[i]);
 			if (!f->profiles[f->count])
 				return -1;
 			f->count++;
@@ -180,11 +184,6 @@ static void free_files(struct files *f)
 
 static int print_diff(struct ct_diff *d)
 {
-	const char *unit;
-
-	ct_numbers_scale(ct_numbers_clamp(fmin(d->total.mean[0], d->total.mean[1])), d->unit,
-			 "auto", &unit);
-	d->shown_unit = *unit ? unit : d->unit;
 	ct_out_begin();
 	if (my.json)
 		ct_diff_print_json(d);
@@ -231,9 +230,9 @@ static int split(int count, char **argv)
 
 static int parse_options(int argc, char **argv)
 {
-	return ct_options_parse(
-		&ct_verb_diff, argc, argv,
-		(const struct ct_option *[]){ options, ct_short_name_options, NULL });
+	return ct_options_parse(&ct_verb_diff, argc, argv,
+				(const struct ct_option *[]){ options, ct_times_filter_options,
+							      ct_short_name_options, NULL });
 }
 
 /* Joins COUNT operands of ARGV to "a,b,c". The caller frees the result. */

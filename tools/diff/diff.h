@@ -19,7 +19,7 @@ struct ct_diff_figure {
 	double p; /* probability of such a difference if nothing changed; NAN: unknown, with one
 		     file per side */
 	double chance; /* largest difference of means that sampling alone may make; NAN: unknown */
-	int64_t samples; /* of one side, if the other side has none */
+	int64_t samples; /* of one side, if the other side has none; 0: not counted */
 };
 
 struct ct_diff_row {
@@ -52,6 +52,7 @@ struct ct_diff_limits {
 	const char *ignore;
 	const char *own; /* -own: NULL = the program and the libraries in its directory; "" = no
 			    such table */
+	bool all;	 /* show also changes that chance explains */
 	long rows;
 };
 
@@ -64,7 +65,7 @@ struct ct_diff {
 	struct ct_frames frames;
 	struct ct_diff_file *files;
 	size_t file_count, files_of[2];
-	const char *type, *unit, *shown_unit; /* shown: unit in which values are printed */
+	const char *type, *unit;
 	struct ct_diff_figure total;
 	struct ct_diff_row *rows;
 	size_t row_count;
@@ -119,10 +120,12 @@ const char *ct_diff_verdict_word(const struct ct_diff *d);
 char *ct_diff_verdict_text(const struct ct_diff *d);
 
 void ct_diff_print_text(const struct ct_diff *d);
+/* From now on, ct_diff_print_text is short, for "cprof run". TOTAL: it has no rows. */
+void ct_diff_print_for_run(bool total);
 void ct_diff_print_markdown(const struct ct_diff *d);
 void ct_diff_print_json(const struct ct_diff *d);
 
-/* Returns "+4.2%", "0 -> 12 samples" or "+4.2% chance?", which the caller frees. */
+/* Returns "+4.2%", "0 -> 12 samples", "new" or "+4.2% chance?", which the caller frees. */
 char *ct_diff_rows_change(const struct ct_diff_figure *f);
 
 extern const struct ct_verb ct_verb_diff;

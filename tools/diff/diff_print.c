@@ -9,23 +9,34 @@
 #include "core/report.h"
 #include "diff/diff.h"
 
-/* Returns "1.19s +-2%", which the caller frees. */
+/* Returns the value whose unit the tables have. */
+static int64_t like(const struct ct_diff *d)
+{
+	return ct_numbers_clamp(fmax(d->total.mean[CT_BEFORE], d->total.mean[CT_AFTER]));
+}
+
+/* Returns "1.19 s +-2%", which the caller frees. */
 static char *value_text(const struct ct_diff *d, const struct ct_diff_figure *f, int side)
 {
 	char number[CT_NUMBER_ROOM];
 
-	ct_numbers_format(number, ct_numbers_clamp(f->mean[side]), d->unit, d->shown_unit);
+	ct_numbers_text(number, ct_numbers_clamp(f->mean[side]), d->unit, like(d));
 	if (d->files_of[side] < 2 || f->mean[side] <= 0)
 		return ct_memory_strdup(number);
 	return ct_memory_printf("%s \302\261%.0f%%", number, 100 * f->spread[side] / f->mean[side]);
 }
 
+static double change_of(const struct ct_diff_figure *f)
+{
+	return f->mean[CT_AFTER] - f->mean[CT_BEFORE];
+}
+
 static char *difference_text(const struct ct_diff *d, const struct ct_diff_figure *f)
 {
 	char number[CT_NUMBER_ROOM];
-	double change = f->mean[CT_AFTER] - f->mean[CT_BEFORE];
+	double change = change_of(f);
 
-	ct_numbers_format(number, ct_numbers_clamp(change), d->unit, d->shown_unit);
+	ct_numbers_text(number, ct_numbers_clamp(change), d->unit, like(d));
 	return ct_memory_printf("%s%s", change > 0 ? "+" : "", number);
 }
 
@@ -56,6 +67,9 @@ static void free_cells(struct cells *c)
 	for (int i = 0; i < CELLS; i++)
 		free(c->text[i]);
 }
+
+/* Changes are the same if they differ by this share. */
+#define SAME_CHANGE 0.02
 
 /* Number of columns between two cells, and before a name. */
 #define GAP 2
@@ -88,21 +102,27 @@ static void put_cells(const struct ct_diff *d, const struct widths *w,
 	free_cells(&c);
 }
 
-static void put_name(const char *name, const struct widths *w, size_t after)
+static void put_text(const char *text)
 {
-	size_t room = ct_short_name_columns(), used = after;
+	ct_out_text(stdout, text);
+}
+
+static void put_name(const char *name, const struct widths *w, size_t after,
+		     void (*put)(const char *))
+{
+	size_t columns = ct_short_name_columns(), used = after;
 	char *shown;
 
 	for (int i = 0; i < w->count; i++)
 		used += (size_t)(w->of[i] + GAP);
-	shown = ct_short_name(name, !room ? 0 : room > used + 10 ? room - used : 10);
-	ct_out_text(stdout, shown);
+	shown = ct_short_name_fitting(name, columns && used + 10 > columns ? columns - 10 : used);
+	put(shown);
 	free(shown);
 }
 
 static const char *paint_of(const struct ct_diff_figure *f)
 {
-	double change = f->mean[CT_AFTER] - f->mean[CT_BEFORE];
+	double change = change_of(f);
 
 	if (ct_diff_test_by_chance(f))
 		return ct_out_paint(CT_PLAIN);
@@ -136,23 +156,51 @@ struct table {
 /* The user's own code comes first if there is some. */
 static const struct table tables[] = {
 	{ CT_OWN, "your code, with the libraries that it calls" },
-	{ CT_FLAT, "largest changes of own value (flat)" },
-	{ CT_CUM, "largest changes with callees (cum)" },
+	{ CT_FLAT, "all functions, own value" },
+	{ CT_CUM, "all functions, total with callees" },
 };
 
 #define TABLES (sizeof(tables) / sizeof(*tables))
 
-/* Calls SEE for each row that a table shows. */
-static void each_row(const struct ct_diff *d, enum ct_diff_value value,
+/* May chance explain the change? Then only -all shows it. */
+static bool is_noise(const struct ct_diff *d, const struct ct_diff_figure *f)
+{
+	return isnan(f->p) ? ct_diff_test_by_chance(f) : f->p >= d->limits.alpha;
+}
+
+/* Does the value with callees say again what the total says, as those of main and of a thread's
+ * first functions do, or what the function's own value says? */
+static bool is_repeated(const struct ct_diff *d, const struct ct_diff_row *row)
+{
+	double change = change_of(&row->figure[CT_CUM]), all = change_of(&d->total);
+
+	return fabs(change - all) <= SAME_CHANGE * fabs(all) ||
+	       fabs(change - change_of(&row->figure[CT_FLAT])) <= SAME_CHANGE * fabs(change);
+}
+
+/* Calls SEE for each row that a table shows. Returns whether there is one. */
+static bool each_row(const struct ct_diff *d, enum ct_diff_value value,
 		     void (*see)(const struct ct_diff *, const struct ct_diff_row *,
 				 enum ct_diff_value, void *),
 		     void *context)
 {
 	uint32_t *order = ct_diff_rows_order(d, value);
+	size_t shown = 0;
 
-	for (size_t i = 0; i < rows_shown(d) && changed(&d->rows[order[i]].figure[value]); i++)
-		see(d, &d->rows[order[i]], value, context);
+	for (size_t i = 0; i < d->row_count && shown < rows_shown(d); i++) {
+		const struct ct_diff_row *row = &d->rows[order[i]];
+		const struct ct_diff_figure *f = &row->figure[value];
+
+		if (!changed(f))
+			break;
+		if (!d->limits.all && !regressed(d, row, value) &&
+		    (is_noise(d, f) || (value == CT_CUM && is_repeated(d, row))))
+			continue;
+		see(d, row, value, context);
+		shown++;
+	}
 	free(order);
+	return shown;
 }
 
 static void see_width(const struct ct_diff *d, const struct ct_diff_row *row,
@@ -168,9 +216,15 @@ static void see_chance(const struct ct_diff *d, const struct ct_diff_row *row,
 	*(bool *)any |= ct_diff_test_by_chance(&row->figure[value]);
 }
 
+static void see_any(const struct ct_diff *d, const struct ct_diff_row *row,
+		    enum ct_diff_value value, void *context)
+{
+	(void)d, (void)row, (void)value, (void)context;
+}
+
 static bool is_shown(const struct ct_diff *d, const struct table *t)
 {
-	return t->value != CT_OWN || d->has_own;
+	return (t->value != CT_OWN || d->has_own) && each_row(d, t->value, see_any, NULL);
 }
 
 static struct widths widths_of(const struct ct_diff *d)
@@ -207,8 +261,20 @@ static void put_row(const struct ct_diff *d, const struct ct_diff_row *row,
 	const char *after = regressed(d, row, value) ? "  REGRESSION" : "";
 
 	put_cells(d, widths, f, paint_of(f));
-	put_name(ct_frame_name(&d->frames, row->frame), widths, strlen(after));
+	put_name(ct_frame_name(&d->frames, row->frame), widths, strlen(after), put_text);
 	puts(after);
+}
+
+/* Says so if no table has a row. BEFORE: what stands before the line. */
+static void say_unchanged(const struct ct_diff *d, const char *before)
+{
+	bool any = false;
+
+	for (size_t t = 0; t < TABLES; t++)
+		any |= is_shown(d, &tables[t]);
+	if (!any)
+		printf("%sno function changed by more than chance; -all shows all changes\n",
+		       before);
 }
 
 static void put_table(const struct ct_diff *d, const struct table *t, struct widths *w)
@@ -217,12 +283,54 @@ static void put_table(const struct ct_diff *d, const struct table *t, struct wid
 	each_row(d, t->value, put_row, w);
 }
 
+static bool for_run, only_total;
+
+void ct_diff_print_for_run(bool total)
+{
+	for_run = true;
+	only_total = total;
+}
+
+/* One line, and the rows of one table if some changed by more than chance. */
+static void print_for_run(const struct ct_diff *d)
+{
+	const struct table *t = &tables[d->has_own ? 0 : 1];
+	bool rows = !only_total && is_shown(d, t);
+	struct widths w = widths_of(d);
+	struct cells c = cells_of(d, &d->total);
+	char *chance = strstr(c.text[3], " chance?");
+
+	fputs("cprof: against the run before, ", stdout);
+	put_text(d->files[0].name);
+	if (chance && !rows)
+		*chance = '\0';
+	printf(": %s %s, then %s, %s%s\n", d->type, c.text[0], c.text[1], c.text[3],
+	       only_total ? " (waits differ from run to run)"
+	       : rows	  ? ""
+	       : chance	  ? ", no more than chance explains"
+			  : "; no function changed by more than chance explains");
+	if (rows)
+		each_row(d, t->value, put_row, &w);
+	free_cells(&c);
+}
+
 void ct_diff_print_text(const struct ct_diff *d)
 {
 	char *text = ct_diff_verdict_text(d);
 	const char *chance = about_chance(d);
 	struct widths w = widths_of(d);
 
+	if (for_run) {
+		free(text);
+		print_for_run(d);
+		return;
+	}
+	if (text)
+		printf("%s%s%s\n\n",
+		       ct_out_paint(d->verdict == CT_REGRESSION ? CT_RED
+				    : d->verdict == CT_FINE	? CT_GREEN
+								: CT_BOLD),
+		       text, ct_out_paint(CT_PLAIN));
 	printf("%s, %zu file%s before, %zu after%s%s\n%s", d->type, d->files_of[0],
 	       d->files_of[0] == 1 ? "" : "s", d->files_of[1],
 	       d->limits.normalize ? ", scaled to equal totals" : "",
@@ -235,14 +343,9 @@ void ct_diff_print_text(const struct ct_diff *d)
 	for (size_t t = 0; t < TABLES; t++)
 		if (is_shown(d, &tables[t]))
 			put_table(d, &tables[t], &w);
+	say_unchanged(d, "");
 	if (chance)
 		printf("\n%s%s%s\n", ct_out_paint(CT_DIM), chance, ct_out_paint(CT_PLAIN));
-	if (text)
-		printf("\n%s%s%s\n",
-		       ct_out_paint(d->verdict == CT_REGRESSION ? CT_RED
-				    : d->verdict == CT_FINE	? CT_GREEN
-								: CT_BOLD),
-		       text, ct_out_paint(CT_PLAIN));
 	free(text);
 }
 
@@ -303,7 +406,7 @@ static void markdown_row(const struct ct_diff *d, const struct ct_diff_row *row,
 
 	markdown_cells(d, widths, &row->figure[value]);
 	printf("| %s", strong);
-	put_code(ct_frame_name(&d->frames, row->frame));
+	put_name(ct_frame_name(&d->frames, row->frame), widths, 0, put_code);
 	printf("%s |\n", strong);
 }
 
@@ -320,15 +423,17 @@ void ct_diff_print_markdown(const struct ct_diff *d)
 	const char *chance = about_chance(d);
 	struct widths w = widths_of(d);
 
+	printf("%s%s%s", text ? "**" : "", text ? text : "", text ? "**\n\n" : "");
 	fputs("### Profile: ", stdout);
 	put_code(d->type);
-	printf("\n\n%s%s%s", text ? "**" : "", text ? text : "", text ? "**\n\n" : "");
+	fputs("\n\n", stdout);
 	markdown_heading(&w, "");
 	markdown_cells(d, &w, &d->total);
 	puts("| total |");
 	for (size_t t = 0; t < TABLES; t++)
 		if (is_shown(d, &tables[t]))
 			markdown_table(d, &tables[t], &w);
+	say_unchanged(d, "\n");
 	if (chance)
 		printf("\n%s.\n", chance);
 	printf("\nFiles: %zu before, %zu after.%s\n", d->files_of[0], d->files_of[1],
@@ -393,16 +498,16 @@ void ct_diff_print_json(const struct ct_diff *d)
 	struct ct_json j = ct_json_to(stdout);
 
 	ct_json_open(&j, NULL, '{');
-	ct_json_text(&j, "type", d->type);
-	ct_json_text(&j, "unit", d->unit);
-	files(&j, d, "before", CT_BEFORE);
-	files(&j, d, "after", CT_AFTER);
-	ct_json_bool(&j, "regressed", d->verdict == CT_REGRESSION);
 	ct_json_text(&j, "verdict",
 		     d->limits.fail_over < 0	   ? "none"
 		     : d->verdict == CT_REGRESSION ? "regression"
 		     : d->verdict == CT_TOO_FEW	   ? "too few"
 						   : ct_diff_verdict_word(d));
+	ct_json_bool(&j, "regressed", d->verdict == CT_REGRESSION);
+	ct_json_text(&j, "type", d->type);
+	ct_json_text(&j, "unit", d->unit);
+	files(&j, d, "before", CT_BEFORE);
+	files(&j, d, "after", CT_AFTER);
 	ct_json_text(&j, "scope", d->limits.by_function ? "function" : "total");
 	ct_json_number(&j, "fail_over", d->limits.fail_over < 0 ? NAN : d->limits.fail_over);
 	ct_json_number(&j, "min", d->limits.min);

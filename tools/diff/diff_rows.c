@@ -37,7 +37,7 @@ static void take_samples(struct ct_diff *d, struct ct_diff_file *file,
 			 const struct ct_frames_of *of, size_t type, struct ct_own *own)
 {
 	const struct ct_profile *p = of->profile;
-	bool counts = strcmp(ct_text(p, p->types[0].unit), "count") == 0;
+	bool counts = strcmp(ct_text(p, p->types[0].type), "samples") == 0;
 	size_t *last = ct_memory_alloc((d->frames.count + 1) * sizeof(*last));
 	uint32_t *stack = NULL;
 	size_t room = 0;
@@ -45,7 +45,7 @@ static void take_samples(struct ct_diff *d, struct ct_diff_file *file,
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const int64_t *values = ct_values(p, i);
 		size_t depth = ct_flame_frames_stack(of, &p->samples[i], &stack, &room);
-		int64_t samples = counts ? values[0] : 1;
+		int64_t samples = counts ? values[0] : 0;
 		uint32_t mine = own ? own_frame(own, of, &p->samples[i]) : CT_NONE;
 
 		file->total += (double)values[type];
@@ -268,6 +268,8 @@ char *ct_diff_rows_change(const struct ct_diff_figure *f)
 	if (f->mean[CT_BEFORE] > 0 && f->mean[CT_AFTER] > 0)
 		return ct_memory_printf("%+.1f%%%s",
 					100 * (f->mean[CT_AFTER] / f->mean[CT_BEFORE] - 1), chance);
+	if (!f->samples && f->mean[CT_AFTER] != f->mean[CT_BEFORE])
+		return ct_memory_printf("%s%s", f->mean[CT_AFTER] > 0 ? "new" : "gone", chance);
 	if (f->mean[CT_AFTER] > 0)
 		return ct_memory_printf("0 -> %" PRId64 " samples%s", f->samples, chance);
 	if (f->mean[CT_BEFORE] > 0)

@@ -108,7 +108,8 @@ static bool name_frame(struct batch *b, struct ct_dwarf_frame *f, const struct c
 	if (function.name && !function.is_linkage && b->is_cxx)
 		f->name = ct_dwarf_names_of(b->names, &function, &b->d->texts);
 	else if (function.name)
-		f->name = ct_dwarf_texts_keep(&b->d->texts, function.name, strlen(function.name));
+		f->name = ct_dwarf_closures_name(&function, &b->d->texts);
+	f->declared = (unsigned)function.line;
 	path = path_of(b, function.declared_in, function.file);
 	if (!path || path != f->file)
 		return false;
@@ -137,7 +138,8 @@ static void name_frames(struct batch *b, struct ct_dwarf_query *q, const struct 
 			break;
 		*++f = (struct ct_dwarf_frame){ .file = path_of(b, b->unit, s->call_file),
 						.line = (unsigned)s->call_line,
-						.column = (unsigned)s->call_column };
+						.column = (unsigned)s->call_column,
+						.discriminator = (unsigned)s->call_discriminator };
 	}
 	q->count = (unsigned)(f - q->frames) + 1;
 }
@@ -162,6 +164,7 @@ static void answer(struct batch *b, size_t i)
 		f->file = path_of(b, b->unit, row->file);
 		f->line = row->line;
 		f->column = row->column;
+		f->discriminator = row->discriminator;
 	}
 	name_frames(b, q, s);
 }
@@ -379,4 +382,22 @@ void ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n)
 	free(b.addresses);
 	free(b.scopes);
 	free(b.rows);
+}
+
+/* ---- variables ---- */
+
+/* 16 MiB take some 100 ms. */
+#define MEMBERS_INFO_MAX (16u << 20)
+
+void ct_dwarf_members(struct ct_dwarf *d, struct ct_dwarf_member *m, size_t n)
+{
+	struct ct_dw_file *f = &d->main;
+
+	if (!n || f->section[CT_DW_INFO].size > MEMBERS_INFO_MAX)
+		return;
+	ct_dwarf_unit_read(f);
+	for (size_t i = 0; i < f->unit_count; i++) {
+		ct_dwarf_unit_begin(&f->units[i]);
+		ct_dwarf_names_members(&f->units[i], m, n, &d->texts);
+	}
 }

@@ -27,6 +27,8 @@ struct ct_dwarf_frame {
 	unsigned line, column;
 	unsigned start_line; /* line where the function starts, in FILE; 0 = unknown, or in another
 				file */
+	unsigned declared;   /* line where the function starts, in whatever file; 0 = unknown */
+	unsigned discriminator; /* tells parts of a line apart; 0 = the first, or unknown */
 };
 
 struct ct_dwarf_query {
@@ -48,6 +50,19 @@ void ct_dwarf_close(struct ct_dwarf *d);
 /* Answers the N queries, in any order; afterwards they are sorted by address. Malformed data gives
  * fewer results, never an error. */
 void ct_dwarf_find(struct ct_dwarf *d, struct ct_dwarf_query *q, size_t n);
+
+/* A place in a variable that outlives functions. */
+struct ct_dwarf_member {
+	const char *variable; /* as the demangler writes it */
+	uint64_t offset;
+	/* out, freed by the caller: ".cv"; NULL or "": unknown, or several variables of this name
+	 * have different members there */
+	char *member;
+};
+
+/* Finds the members at N places. Of a file with a lot of debug information, and of split units,
+ * none are found: to look through these would take too long. */
+void ct_dwarf_members(struct ct_dwarf *d, struct ct_dwarf_member *m, size_t n);
 
 /* dwarf_abbrev.c
  *
@@ -93,6 +108,49 @@ const struct ct_dw_abbrev *ct_dwarf_abbrev_find(const struct ct_dw_abbrevs *a, u
 void ct_dwarf_abbrev_step(const struct ct_dw_abbrevs *t, const struct ct_dw_abbrev *a,
 			  struct ct_dw_cursor *c);
 void ct_dwarf_abbrev_free(struct ct_dw_abbrevs *a);
+
+/* dwarf_closures.c
+ *
+ * Rust's mangled names call each closure of a function {{closure}}; the entries have its number.
+ */
+
+struct ct_dw_function;
+struct ct_dw_texts;
+
+/* Returns F's linkage name in TEXTS, with {closure#N} in place of {{closure}} if F is a closure. */
+const char *ct_dwarf_closures_name(const struct ct_dw_function *f, struct ct_dw_texts *texts);
+
+/* dwarf_code.c
+ *
+ * The code of a module, its functions and what calls lead to, with or without symbols.
+ */
+
+struct ct_dwarf_module;
+struct ct_dwarf_symbol_query;
+
+struct ct_dwarf_code {
+	Elf *elf;
+	const struct ct_dwarf_module *module;
+	const uint8_t *bytes; /* of the file */
+	size_t size;
+	uint16_t machine;     /* EM_X86_64 ... */
+	uint64_t frame_table; /* address of .eh_frame_hdr, 0: there is none */
+};
+
+/* Opens the code of M, which has an IMAGE. Returns false if that isn't a readable 64-bit file. */
+bool ct_dwarf_code_open(struct ct_dwarf_code *c, const struct ct_dwarf_module *m);
+void ct_dwarf_code_close(struct ct_dwarf_code *c);
+/* Returns the bytes at ADDRESS, *N up to the end of their segment; NULL: the file has none. */
+const uint8_t *ct_dwarf_code_at(const struct ct_dwarf_code *c, uint64_t address, size_t *n);
+/* Sets the begin and the end of the function that contains ADDRESS: by its symbol, else by the
+ * table for unwinding. Returns false if neither has it. */
+bool ct_dwarf_code_function(const struct ct_dwarf_code *c, uint64_t address, uint64_t *begin,
+			    uint64_t *end);
+/* Names the N queries, sorted by address: functions from symbols, and the stubs of functions of
+ * other modules, as "malloc@plt". */
+void ct_dwarf_code_names(const struct ct_dwarf_code *c, struct ct_dwarf_symbol_query *q, size_t n);
+/* Returns the name of the function or variable whose address the loader stores at SLOT, or NULL. */
+const char *ct_dwarf_code_import(const struct ct_dwarf_code *c, uint64_t slot);
 
 /* dwarf_elf.c
  *
@@ -187,8 +245,10 @@ enum ct_dw_at {
 	CT_DW_CALL_FILE,
 	CT_DW_CALL_LINE,
 	CT_DW_CALL_COLUMN,
+	CT_DW_CALL_DISCRIMINATOR,
 	CT_DW_DECL_COLUMN,
 	CT_DW_TYPE,
+	CT_DW_MEMBER_LOCATION,
 	CT_DW_ARTIFICIAL,
 	CT_DW_EXTERNAL,
 	CT_DW_SIBLING,
@@ -294,7 +354,7 @@ void ct_dwarf_texts_free(struct ct_dw_texts *t);
 struct ct_dw_row {
 	uint64_t address; /* address that is asked for */
 	bool found;
-	unsigned file, line, column;
+	unsigned file, line, column, discriminator;
 };
 
 struct ct_dw_line_file {
@@ -337,10 +397,15 @@ void ct_dwarf_line_free(struct ct_dw_lines *l);
  * directories under the module's name and under its whole path.
  */
 
+/* Where distributions put debug files. */
+#define CT_DEBUG_ROOT "/usr/lib/debug"
+
 struct ct_dwarf_segment {
 	uint64_t offset, address, file_size, memory_size;
 	bool code;
 };
+
+struct ct_profile;
 
 struct ct_dwarf_module {
 	int image;    /* the module itself; -1: it was not found, or is another build */
@@ -361,6 +426,10 @@ bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const cha
 			  const char *const *roots);
 void ct_dwarf_module_close(struct ct_dwarf_module *m);
 
+/* Changes the addresses of P's locations and mappings to those that objdump and addr2line show.
+ * Those of a module whose file is missing, or is another build, stay as the process had them. */
+void ct_dwarf_module_file_addresses(struct ct_profile *p);
+
 /* Finds the address, as linked, of the byte mapped at ADDRESS, in a mapping of [START, LIMIT) from
  * file offset OFFSET on. Returns false if that byte is in no segment. */
 bool ct_dwarf_module_linked(const struct ct_dwarf_module *m, uint64_t address, uint64_t start,
@@ -376,7 +445,7 @@ struct ct_dw_scope {
 	struct ct_dw_scope *outer;  /* the scope around it during the walk */
 	unsigned depth;
 	uint64_t entry; /* offset in .debug_info */
-	uint64_t call_file, call_line, call_column;
+	uint64_t call_file, call_line, call_column, call_discriminator;
 };
 
 /* Walks the entries of U, once. ADDRESSES are sorted. SCOPES are NULL; SCOPES[i] becomes the
@@ -429,6 +498,10 @@ bool ct_dwarf_names_are_cxx(const struct ct_dw_unit *u);
 const char *ct_dwarf_names_of(struct ct_dw_names *names, const struct ct_dw_function *f,
 			      struct ct_dw_texts *texts);
 void ct_dwarf_names_release(struct ct_dw_names *names);
+
+/* Looks for the variables of U among the N places; see ct_dwarf_members. */
+void ct_dwarf_names_members(const struct ct_dw_unit *u, struct ct_dwarf_member *m, size_t n,
+			    struct ct_dw_texts *texts);
 
 /* dwarf_parents.c
  *
@@ -489,11 +562,16 @@ struct ct_dwarf_symbol_query {
 	uint64_t address; /* address as linked */
 	uint32_t tag;	  /* used by the caller */
 	char *name; /* out, freed by the caller: the linker's name, without a version; or NULL */
+	uint64_t begin, end; /* out: the code that NAME has */
+	unsigned number;     /* out of ct_dwarf_symbols_number */
 };
 
 /* Gives names to those of the N queries that have none yet, from the symbol tables of the ELF file
  * FD. The queries are sorted by address. */
 void ct_dwarf_symbols_find(int fd, struct ct_dwarf_symbol_query *q, size_t n);
+/* Numbers the named queries whose symbol is local: from 1, by address, among the local symbols of
+ * one name in the symbol table of the ELF file FD. Others keep their number. */
+void ct_dwarf_symbols_number(int fd, struct ct_dwarf_symbol_query *q, size_t n);
 
 /* dwarf_unpacked.c
  *

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/core.h"
+#include "core/model.h"
 
 #define PAGE 4096u
 
@@ -270,6 +270,39 @@ static void close_files(struct ct_dwarf_module *m)
 	*m = (struct ct_dwarf_module){
 		.image = -1, .debug = -1, .there = m->there, .denied = m->denied
 	};
+}
+
+void ct_dwarf_module_file_addresses(struct ct_profile *p)
+{
+	for (uint32_t i = 0; i < p->mapping_count; i++) {
+		struct ct_mapping *m = &p->mappings[i];
+		const char *path = ct_text(p, m->file), *const no_roots[] = { NULL };
+		struct ct_dwarf_module module = { .debug = -1 };
+		struct wanted w = { path,     ct_dwarf_elf_id(ct_text(p, m->build_id)),
+				    NULL,     0,
+				    no_roots, &module.denied };
+		uint64_t moved = 0, at;
+		Elf *elf = NULL;
+
+		module.image = *path == '/' ? find_image(&module, &w, &elf) : -1;
+		if (elf)
+			read_segments(&module, elf, true);
+		elf_end(elf);
+		for (size_t k = 0; k < p->location_count; k++) {
+			struct ct_location *l = &p->locations[k];
+
+			if (l->mapping == i && ct_dwarf_module_linked(&module, l->address, m->start,
+								      m->limit, m->offset, &at)) {
+				moved = at - l->address;
+				l->address = at;
+			}
+		}
+		ct_dwarf_module_close(&module);
+		if (!moved)
+			continue;
+		m->start = m->offset = m->start + moved;
+		m->limit += moved;
+	}
 }
 
 bool ct_dwarf_module_open(struct ct_dwarf_module *m, const char *path, const char *build_id,

@@ -2,6 +2,8 @@
 /* Qualified names; see dwarf.h. */
 #include "dwarf/dwarf.h"
 
+#include "core/core.h"
+
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -497,4 +499,146 @@ void ct_dwarf_names_release(struct ct_dw_names *names)
 {
 	free(names->table);
 	*names = (struct ct_dw_names){ 0 };
+}
+
+/* ---- members of variables ---- */
+
+/* Moves A past typedefs and the like. Returns false if there is no type. */
+static bool skip_typedefs(struct at *a)
+{
+	struct at b = *a;
+
+	for (int hop = 0; after_type(b.tag) && b.tag != DW_TAG_pointer_type; hop++) {
+		if (hop == NESTED_MAX || !type_of(&b, a))
+			return false;
+		b = *a;
+	}
+	return true;
+}
+
+/* The place of a virtual base is an expression. */
+static bool has_place(const struct at *a)
+{
+	return ct_dwarf_form_size(a->e.at[CT_DW_MEMBER_LOCATION].form, a->u->version,
+				  a->u->address_size, a->u->offset_size) >= CT_DW_LEB;
+}
+
+/* Finds the member or base of STRUCTURE that begins last of those up to OFFSET. */
+static bool find_member(const struct at *structure, uint64_t offset, struct at *to)
+{
+	struct children k;
+	struct at a;
+	bool found = false;
+
+	begin_children(&k, structure->u, structure->offset);
+	while (next_child(&k, &a)) {
+		if ((a.tag != DW_TAG_member && a.tag != DW_TAG_inheritance) || !has_place(&a) ||
+		    a.e.at[CT_DW_MEMBER_LOCATION].u > offset ||
+		    (found && a.e.at[CT_DW_MEMBER_LOCATION].u < to->e.at[CT_DW_MEMBER_LOCATION].u))
+			continue;
+		*to = a;
+		found = true;
+	}
+	return found;
+}
+
+/* Moves TYPE to the type of its member at OFFSET. What begins with an underscore is a part of the
+ * library's own lock. */
+static bool put_member(char **text, struct at *type, uint64_t *offset)
+{
+	const char *name;
+	struct at member;
+	char *longer;
+
+	if (!find_member(type, *offset, &member))
+		return false;
+	name = member.tag == DW_TAG_member ? name_of(&member) : NULL;
+	if ((name && *name == '_') || !type_of(&member, type))
+		return false;
+	*offset -= member.e.at[CT_DW_MEMBER_LOCATION].u;
+	if (!name)
+		return true;
+	longer = ct_memory_printf("%s.%s", *text, name);
+	free(*text);
+	*text = longer;
+	return true;
+}
+
+/* Returns ".cv", which the caller frees; "": the place is in no named member. */
+static char *member_text(struct at *type, uint64_t offset)
+{
+	char *text = ct_memory_strdup(""), *whole;
+	bool deeper = true;
+
+	for (int nested = 0; deeper && nested < NESTED_MAX && skip_typedefs(type); nested++)
+		deeper = (type->tag == DW_TAG_class_type || type->tag == DW_TAG_structure_type) &&
+			 put_member(&text, type, &offset);
+	if (!*text || !offset)
+		return text;
+	whole = ct_memory_printf("%s+0x%llx", text, (unsigned long long)offset);
+	free(text);
+	return whole;
+}
+
+static void add_member(struct ct_dwarf_member *m, const struct at *variable)
+{
+	struct at type;
+	char *text;
+
+	if (!type_of(variable, &type))
+		return;
+	text = member_text(&type, m->offset);
+	if (!m->member) {
+		m->member = text;
+		return;
+	}
+	if (strcmp(m->member, text) != 0)
+		*m->member = '\0';
+	free(text);
+}
+
+static void see_variable(struct at *a, struct ct_dwarf_member *m, size_t n,
+			 struct ct_dw_texts *texts)
+{
+	char readable[NAME_MAX_BYTES];
+	struct ct_dw_function f;
+	const char *name;
+
+	ct_dwarf_walk_function_of(a->u, a->offset, &f);
+	if (!f.name || !find_origin(a))
+		return;
+	if (f.is_linkage)
+		name = cp_demangle(f.name, readable, sizeof(readable)) ? readable : f.name;
+	else
+		name = make_name(&f, texts);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(m[i].variable, name))
+			add_member(&m[i], a);
+}
+
+static void see_variables(const struct ct_dw_unit *u, uint64_t parent, struct ct_dwarf_member *m,
+			  size_t n, struct ct_dw_texts *texts, int nested)
+{
+	struct children k;
+	struct at a;
+
+	steps_left = STEPS_MAX;
+	begin_children(&k, u, parent);
+	while (next_child(&k, &a)) {
+		if (a.tag == DW_TAG_variable)
+			see_variable(&a, m, n, texts);
+		else if (a.tag == DW_TAG_namespace && nested < NESTED_MAX)
+			see_variables(u, a.offset, m, n, texts, nested + 1);
+		steps_left = STEPS_MAX;
+	}
+}
+
+void ct_dwarf_names_members(const struct ct_dw_unit *u, struct ct_dwarf_member *m, size_t n,
+			    struct ct_dw_texts *texts)
+{
+	struct ct_dw_entry e;
+
+	/* Rust's locks are structures whose members are the library's. */
+	if (ct_dwarf_unit_root(u, &e) && e.at[CT_DW_LANGUAGE].u != DW_LANG_Rust)
+		see_variables(u, u->root, m, n, texts, 0);
 }

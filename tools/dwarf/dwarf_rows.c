@@ -15,12 +15,12 @@ struct machine {
 	size_t left;		/* queries without an answer */
 	size_t count, next;	/* NEXT: within a sequence, the first query at or after ADDRESS */
 	uint64_t address, op_index;
-	unsigned file, line, column;
+	unsigned file, line, column, discriminator;
 	bool in_sequence; /* this sequence has an earlier row */
 	bool live;	  /* the sequence describes code that the linker kept */
 	struct {
 		uint64_t address;
-		unsigned file, line, column;
+		unsigned file, line, column, discriminator;
 	} last;
 };
 
@@ -28,7 +28,7 @@ static void reset(struct machine *m)
 {
 	m->address = m->op_index = 0;
 	m->file = m->line = 1;
-	m->column = 0;
+	m->column = m->discriminator = 0;
 	m->in_sequence = false;
 }
 
@@ -50,12 +50,15 @@ static void emit(struct machine *m)
 		r->file = m->last.file;
 		r->line = m->last.line;
 		r->column = m->last.column;
+		r->discriminator = m->last.discriminator;
 	}
 	m->in_sequence = true;
 	m->last.address = m->address;
 	m->last.file = m->file;
 	m->last.line = m->line;
 	m->last.column = m->column;
+	m->last.discriminator = m->discriminator;
+	m->discriminator = 0;
 }
 
 static void advance_address(struct machine *m, uint64_t operations)
@@ -87,6 +90,7 @@ static void run_extended(struct machine *m)
 		m->address = ct_dw_uint(&m->c, size - 1 < 8 ? (unsigned)size - 1 : 8);
 		m->op_index = 0;
 		break;
+	case DW_LNE_set_discriminator: m->discriminator = (unsigned)ct_dw_uleb(&m->c); break;
 	default: break;
 	}
 	m->c.p = end;

@@ -13,10 +13,12 @@ static int underscores(const char *name)
 	return (int)strspn(name, "_");
 }
 
-static void offer(struct ct_dwarf_symbol_query *q, const char *name)
+static void offer(struct ct_dwarf_symbol_query *q, const char *name, const GElf_Sym *s)
 {
 	if (q->name && underscores(q->name) <= underscores(name))
 		return;
+	q->begin = s->st_value;
+	q->end = s->st_value + s->st_size;
 	free(q->name);
 	q->name = ct_memory_strdup(name);
 	q->name[strcspn(q->name, "@")] = '\0';
@@ -85,7 +87,7 @@ static void take_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *h,
 			const char *name = had[k] ? NULL : elf_strptr(elf, h->sh_link, s->st_name);
 
 			if (name && *name)
-				offer(&q[k], name);
+				offer(&q[k], name, s);
 		}
 	}
 }
@@ -217,5 +219,73 @@ void ct_dwarf_symbols_find(int fd, struct ct_dwarf_symbol_query *q, size_t n)
 	take_tables(elf, SHT_SYMTAB, q, n);
 	take_tables(elf, SHT_DYNSYM, q, n);
 	take_minidebug(elf, q, n);
+	elf_end(elf);
+}
+
+/* ---- local symbols of one name ---- */
+
+struct local {
+	const char *name;
+	uint64_t address;
+};
+
+static int by_name(const void *x, const void *y)
+{
+	const struct local *a = x, *b = y;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : (a->address > b->address) - (a->address < b->address);
+}
+
+/* Returns the local symbols of ELF's symbol table by name and address, as memory to free. */
+static struct local *sorted_locals(Elf *elf, size_t *count)
+{
+	struct local *locals = NULL;
+	size_t room = 0;
+	Elf_Scn *scn = NULL;
+
+	*count = 0;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr h;
+		Elf_Data *data;
+		GElf_Sym s;
+
+		if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_SYMTAB)
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &s); i++) {
+			const char *name = elf_strptr(elf, h.sh_link, s.st_name);
+
+			if (GELF_ST_BIND(s.st_info) == STB_LOCAL && name && *name &&
+			    s.st_shndx != SHN_UNDEF && s.st_shndx != SHN_ABS)
+				*CT_PUSH(locals, *count, room) = (struct local){ name, s.st_value };
+		}
+	}
+	if (*count)
+		qsort(locals, *count, sizeof(*locals), by_name);
+	return locals;
+}
+
+void ct_dwarf_symbols_number(int fd, struct ct_dwarf_symbol_query *q, size_t n)
+{
+	Elf *elf = ct_dwarf_elf_begin(fd);
+	struct local *locals;
+	size_t count;
+
+	if (!elf)
+		return;
+	locals = sorted_locals(elf, &count);
+	for (size_t i = 0; i < n; i++) {
+		struct local key = { q[i].name, q[i].begin };
+		const struct local *at =
+			q[i].name && count ? bsearch(&key, locals, count, sizeof(key), by_name)
+					   : NULL;
+
+		if (!at)
+			continue;
+		for (q[i].number = 1; at > locals && !strcmp(at[-1].name, key.name); at--)
+			q[i].number++;
+	}
+	free(locals);
 	elf_end(elf);
 }

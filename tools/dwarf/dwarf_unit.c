@@ -40,6 +40,9 @@ static const struct ct_dw_abbrev *root_abbrev(const struct ct_dw_unit *u, struct
 
 /* ---- attributes of an entry ---- */
 
+/* of GCC and clang */
+#define AT_GNU_DISCRIMINATOR 0x2136
+
 static int slot_of(uint16_t at)
 {
 	switch (at) {
@@ -56,8 +59,10 @@ static int slot_of(uint16_t at)
 	case DW_AT_call_file: return CT_DW_CALL_FILE;
 	case DW_AT_call_line: return CT_DW_CALL_LINE;
 	case DW_AT_call_column: return CT_DW_CALL_COLUMN;
+	case AT_GNU_DISCRIMINATOR: return CT_DW_CALL_DISCRIMINATOR;
 	case DW_AT_decl_column: return CT_DW_DECL_COLUMN;
 	case DW_AT_type: return CT_DW_TYPE;
+	case DW_AT_data_member_location: return CT_DW_MEMBER_LOCATION;
 	case DW_AT_artificial: return CT_DW_ARTIFICIAL;
 	case DW_AT_external: return CT_DW_EXTERNAL;
 	case DW_AT_sibling: return CT_DW_SIBLING;

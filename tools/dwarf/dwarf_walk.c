@@ -86,6 +86,7 @@ static uint64_t visit(struct walk *w, const struct ct_dw_abbrevs *t, const struc
 		s.call_file = e.at[CT_DW_CALL_FILE].u;
 		s.call_line = e.at[CT_DW_CALL_LINE].u;
 		s.call_column = e.at[CT_DW_CALL_COLUMN].u;
+		s.call_discriminator = e.at[CT_DW_CALL_DISCRIMINATOR].u;
 	}
 	claim_scope(w, &s, &e);
 	return ct_dwarf_form_entry(w->u, &e.at[CT_DW_SIBLING], &file, &next) && file == w->u->file

@@ -2,6 +2,8 @@
 TOOL_SOURCES += \
 	%D%/dwarf.c \
 	%D%/dwarf_abbrev.c \
+	%D%/dwarf_closures.c \
+	%D%/dwarf_code.c \
 	%D%/dwarf_elf.c \
 	%D%/dwarf_file.c \
 	%D%/dwarf_form.c \

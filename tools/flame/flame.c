@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof flame`: shows profiles, or a comparison of two, as an interactive page or as a picture. */
+#include "dwarf/dwarf.h"
 #include "flame/flame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static struct {
-	const char *output, *type, *title, *format;
+	const char *output, *type, *title, *format, *source;
 	struct ct_list base;
-	bool threads;
 	int by;
 } my;
 
@@ -20,14 +20,16 @@ static const struct ct_option options[] = {
 	CT_LIST("diff_base", "PROFILE", &my.base, NULL),
 	CT_TEXT("sample_index", "TYPE", &my.type, "value shown first: a name or number"),
 	CT_TEXT("title", "TEXT", &my.title, "heading; default: the program's name"),
+	CT_MAYBE("source", "DIRS", &my.source,
+		 "the page holds the hot lines of the sources, from DIRS too"),
 	CT_TEXT("format", "html|svg", &my.format, "when the output's name doesn't say it"),
-	CT_FLAG("threads", &my.threads, "each thread separately, its name as the root"),
 	CT_CHOICE("functions", &my.by, CT_BY_FUNCTION, "a frame is a function (default)"),
 	CT_CHOICE("lines", &my.by, CT_BY_LINE, "a frame is a line"),
 	CT_CHOICE("addresses", &my.by, CT_BY_ADDRESS, "a frame is an address"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_filter_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+						  ct_threads_options, ct_filter_options, NULL };
 
 /* Returns "out.wall.html" for "out.wall.pb.gz", because names of several modes' profiles differ
  * before the last dot. */
@@ -108,23 +110,31 @@ static char *program_name(const struct ct_profile *p, const char *file)
 	return ct_memory_strdup(slash && slash[1] ? slash + 1 : file);
 }
 
-static void make_tree(struct ct_flame *flame, struct ct_flame_tab *tab)
+void ct_flame_make_tree(struct ct_flame *flame, struct ct_flame_tab *tab)
 {
-	const struct ct_profile *sides[] = { tab->profile, tab->base };
+	struct ct_profile *sides[] = { tab->profile, tab->base };
 	struct ct_frames_of of[2] = { 0 };
 
 	ct_flame_tree_init(&tab->tree, tab->profile->type_count);
+	if (tab->times)
+		tab->tree.row_of =
+			memset(ct_memory_alloc((tab->profile->sample_count + 1) * sizeof(uint32_t)),
+			       0xff, tab->profile->sample_count * sizeof(uint32_t));
 	for (uint32_t side = 0; side < 2 && sides[side]; side++) {
 		struct ct_tree_source source = { .of = &of[side],
 						 .frames = &flame->frames,
 						 .side = side,
-						 .threads = my.threads,
+						 .threads = ct_threads_wanted(),
 						 .labels = true };
 
+		if (flame->frames.by == CT_BY_ADDRESS)
+			ct_dwarf_module_file_addresses(sides[side]);
 		ct_flame_frames_take(&flame->frames, sides[side], &of[side]);
 		ct_flame_tree_add(&tab->tree, &source);
 	}
 	ct_flame_tree_order(&tab->tree);
+	if (flame->source_path)
+		tab->source = ct_flame_source(flame, tab, &of[0]);
 	ct_flame_frames_of_release(&of[0]);
 	ct_flame_frames_of_release(&of[1]);
 }
@@ -136,16 +146,22 @@ static int draw_page(struct ct_flame *flame, const char *output)
 	int status;
 
 	flame->title = title;
+	flame->source_path = wants_svg(output) ? NULL : my.source;
 	ct_flame_frames_init(&flame->frames, my.by);
 	flame->frames.builds_are_one = true;
+	if (!wants_svg(output))
+		ct_flame_times_make(flame);
 	for (size_t i = 0; i < flame->tab_count; i++)
-		make_tree(flame, &flame->tabs[i]);
+		ct_flame_make_tree(flame, &flame->tabs[i]);
 	status = ct_flame_file(output, wants_svg(output) ? write_svg : write_page, flame);
 	if (status == CT_OK && strcmp(output, "-") != 0)
 		printf("%s: open it in %s\n", output,
 		       wants_svg(output) ? "a browser or a viewer of pictures" : "a browser");
-	for (size_t i = 0; i < flame->tab_count; i++)
+	for (size_t i = 0; i < flame->tab_count; i++) {
 		ct_flame_tree_release(&flame->tabs[i].tree);
+		free(flame->tabs[i].source);
+	}
+	ct_flame_times_release(flame);
 	ct_flame_frames_release(&flame->frames);
 	free(title);
 	return status;

@@ -4,6 +4,7 @@
 #define CP_FLAME_FLAME_H
 
 #include "core/model.h"
+#include "core/times.h"
 
 /* flame_map.c
  *
@@ -135,6 +136,7 @@ struct ct_tree {
 	size_t negative;	    /* negative samples, which were left out: they have no width */
 	struct ct_tree_item *items; /* samples that were added */
 	size_t item_count, item_room, frame_count;
+	uint32_t *row_of; /* by sample of side 0: its row; NULL: nobody asks */
 };
 
 /* A sample on its way from the root to its node. */
@@ -180,22 +182,61 @@ struct ct_flame_tab {
 	struct ct_profile *profile, *base;
 	size_t type; /* type that is shown first */
 	struct ct_tree tree;
+	struct ct_flame_times_tab *times; /* when its events happened; NULL: nothing is known */
+	char *source; /* the lines of its hot functions as JSON; NULL: nobody asked */
 };
 
 struct ct_flame {
 	const char *title;
+	const char *source_path; /* directories with sources, or ""; NULL: show none */
 	struct ct_flame_tab *tabs;
 	size_t tab_count, tab_room,
 		first; /* FIRST is the tab that is shown first, and the one that a picture shows */
-	struct ct_frames frames; /* frames of all tabs */
+	struct ct_frames frames;      /* frames of all tabs */
+	struct ct_flame_times *times; /* NULL: the page has no tab Time */
 };
 
 /* Does NAME tell which tab to draw? */
 bool ct_flame_is_output(const char *name);
 
+/* Makes the tree of a tab whose profiles are there; release it with ct_flame_tree_release. */
+void ct_flame_make_tree(struct ct_flame *flame, struct ct_flame_tab *tab);
 /* Writes the page: flame.c, around flame_data.c's data. */
 void ct_flame_page(const struct ct_flame *flame, FILE *to);
 void ct_flame_data(const struct ct_flame *flame, FILE *to);
+
+/* Numbers inside of the data, variable in length, as base64. */
+struct ct_flame_packer {
+	FILE *to;
+	unsigned char bytes[3];
+	unsigned count;
+};
+
+/* Begins the member KEY, which must follow another one. */
+struct ct_flame_packer ct_flame_data_begin(FILE *to, const char *key);
+void ct_flame_data_number(struct ct_flame_packer *p, uint64_t n);
+void ct_flame_data_end(struct ct_flame_packer *p);
+
+/* flame_source.c
+ *
+ * Returns the source lines, with their values of the type that is shown first, of the functions
+ * that have 1 % of it or more: JSON, [[frame, [line, self, total, text], ...], ...]. At most 4 KiB
+ * for each function. The caller frees it.
+ */
+char *ct_flame_source(const struct ct_flame *flame, const struct ct_flame_tab *tab,
+		      const struct ct_frames_of *of);
+
+/* flame_times.c
+ *
+ * The time indices of all tabs, on one axis, for the page's tab Time. A tab that compares has no
+ * times. Call ct_flame_times_make after flame->frames is ready and before the trees are made.
+ */
+void ct_flame_times_make(struct ct_flame *flame);
+void ct_flame_times_release(struct ct_flame *flame);
+/* Write members of the page's data: those of a tab, and those that all tabs share. */
+void ct_flame_times_tab(const struct ct_flame *flame, const struct ct_flame_tab *tab, FILE *to);
+void ct_flame_times_data(const struct ct_flame *flame, FILE *to);
+
 /* Writes a static picture: flame_svg.c. */
 void ct_flame_svg(const struct ct_flame *flame, FILE *to);
 

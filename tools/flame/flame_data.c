@@ -10,13 +10,7 @@
 
 #include "flame/flame.h"
 
-struct packer {
-	FILE *to;
-	unsigned char bytes[3];
-	unsigned count;
-};
-
-static void letters(struct packer *p)
+static void letters(struct ct_flame_packer *p)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -28,7 +22,7 @@ static void letters(struct packer *p)
 	memset(p->bytes, 0, sizeof(p->bytes));
 }
 
-static void pack_number(struct packer *p, uint64_t n)
+void ct_flame_data_number(struct ct_flame_packer *p, uint64_t n)
 {
 	do {
 		p->bytes[p->count++] = (n & 127) | (n > 127 ? 128 : 0);
@@ -38,13 +32,13 @@ static void pack_number(struct packer *p, uint64_t n)
 	} while (n);
 }
 
-static struct packer begin_array(FILE *to, const char *key)
+struct ct_flame_packer ct_flame_data_begin(FILE *to, const char *key)
 {
 	fprintf(to, ",\n\"%s\":\"", key);
-	return (struct packer){ .to = to };
+	return (struct ct_flame_packer){ .to = to };
 }
 
-static void end_array(struct packer *p)
+void ct_flame_data_end(struct ct_flame_packer *p)
 {
 	if (p->count)
 		letters(p);
@@ -53,19 +47,19 @@ static void end_array(struct packer *p)
 
 static void put_frames(const struct ct_frames *frames, FILE *to)
 {
-	struct packer p = begin_array(to, "frames");
+	struct ct_flame_packer p = ct_flame_data_begin(to, "frames");
 
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct ct_frame *f = &frames->list[i];
 
-		pack_number(&p, f->name);
-		pack_number(&p, f->file);
-		pack_number(&p, f->module);
-		pack_number(&p, f->line);
-		pack_number(&p, f->last_line);
-		pack_number(&p, f->kind);
+		ct_flame_data_number(&p, f->name);
+		ct_flame_data_number(&p, f->file);
+		ct_flame_data_number(&p, f->module);
+		ct_flame_data_number(&p, f->line);
+		ct_flame_data_number(&p, f->last_line);
+		ct_flame_data_number(&p, f->kind);
 	}
-	end_array(&p);
+	ct_flame_data_end(&p);
 }
 
 /* Returns how many levels the parent of node I is above node I - 1. */
@@ -84,41 +78,44 @@ static uint32_t levels_up(const struct ct_tree *tree, size_t i)
  * follows. */
 static void put_nodes(const struct ct_tree *tree, FILE *to)
 {
-	struct packer p = begin_array(to, "nodes");
+	struct ct_flame_packer p = ct_flame_data_begin(to, "nodes");
 
 	for (size_t i = 1; i < tree->node_count; i++) {
 		const struct ct_tree_node *node = &tree->nodes[i];
 		uint32_t up = levels_up(tree, i);
 
-		pack_number(&p, (uint64_t)node->frame << 2 | node->inlined << 1 | (up > 0));
+		ct_flame_data_number(&p,
+				     (uint64_t)node->frame << 2 | node->inlined << 1 | (up > 0));
 		if (up)
-			pack_number(&p, up);
+			ct_flame_data_number(&p, up);
 	}
-	end_array(&p);
+	ct_flame_data_end(&p);
 }
 
 static void put_rows(const struct ct_tree *tree, FILE *to)
 {
-	struct packer p = begin_array(to, "rows");
+	struct ct_flame_packer p = ct_flame_data_begin(to, "rows");
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < tree->row_count; i++) {
-		pack_number(&p, tree->rows[i].node - node);
+		ct_flame_data_number(&p, tree->rows[i].node - node);
 		node = tree->rows[i].node;
-		pack_number(&p, (uint64_t)tree->rows[i].labels << 1 | tree->rows[i].side);
+		ct_flame_data_number(&p, (uint64_t)tree->rows[i].labels << 1 | tree->rows[i].side);
 		for (size_t j = 0; j < tree->type_count; j++)
-			pack_number(&p, tree->values[i * tree->type_count + j]);
+			ct_flame_data_number(&p, tree->values[i * tree->type_count + j]);
 	}
-	end_array(&p);
+	ct_flame_data_end(&p);
 }
 
-static void put_strings(const struct ct_profile *pool, FILE *to)
+/* The strings INDICES[0 .. N-1]; NULL: the first N. */
+static void put_strings(const struct ct_profile *p, const char *key, const uint32_t *indices,
+			size_t n, FILE *to)
 {
-	fputs(",\n\"strings\":[", to);
-	for (size_t i = 0; i < pool->string_count; i++) {
+	fprintf(to, ",\n\"%s\":[", key);
+	for (size_t i = 0; i < n; i++) {
 		if (i)
 			fputc(',', to);
-		ct_flame_text_json(to, ct_text(pool, i));
+		ct_flame_text_json(to, ct_text(p, indices ? indices[i] : i));
 	}
 	fputs("]", to);
 }
@@ -147,17 +144,6 @@ static void put_types(const struct ct_profile *p, FILE *to)
 		fputc(',', to);
 		ct_flame_text_json(to, ct_text(p, p->types[i].unit));
 		fputc(']', to);
-	}
-	fputs("]", to);
-}
-
-static void put_comments(const struct ct_profile *p, FILE *to)
-{
-	fputs(",\n\"comments\":[", to);
-	for (size_t i = 0; i < p->comment_count; i++) {
-		if (i)
-			fputc(',', to);
-		ct_flame_text_json(to, ct_text(p, p->comments[i]));
 	}
 	fputs("]", to);
 }
@@ -203,7 +189,7 @@ static void put_facts(const struct ct_flame_tab *tab, FILE *to)
 	fputs("]", to);
 }
 
-static void put_tab(const struct ct_flame_tab *tab, FILE *to)
+static void put_tab(const struct ct_flame *flame, const struct ct_flame_tab *tab, FILE *to)
 {
 	fputs("{\"name\":", to);
 	ct_flame_text_json(to, tab->name);
@@ -216,9 +202,14 @@ static void put_tab(const struct ct_flame_tab *tab, FILE *to)
 		tab->tree.node_count, tab->tree.row_count);
 	put_types(tab->profile, to);
 	put_facts(tab, to);
-	put_comments(tab->profile, to);
+	put_strings(tab->profile, "comments", tab->profile->comments, tab->profile->comment_count,
+		    to);
 	put_nodes(&tab->tree, to);
 	put_rows(&tab->tree, to);
+	if (tab->source)
+		fprintf(to, ",\n\"source\":%s", tab->source);
+	if (tab->times)
+		ct_flame_times_tab(flame, tab, to);
 	fputc('}', to);
 }
 
@@ -228,12 +219,15 @@ void ct_flame_data(const struct ct_flame *flame, FILE *to)
 	ct_flame_text_json(to, flame->title);
 	fprintf(to, ",\"first\":%zu,\"frameCount\":%zu", flame->first, flame->frames.count);
 	put_label_sets(flame->frames.pool, to);
-	put_strings(flame->frames.pool, to);
+	put_strings(flame->frames.pool, "strings", NULL, flame->frames.pool->string_count, to);
 	put_frames(&flame->frames, to);
 	fputs(",\n\"tabs\":[", to);
 	for (size_t i = 0; i < flame->tab_count; i++) {
 		fputs(i ? ",\n" : "", to);
-		put_tab(&flame->tabs[i], to);
+		put_tab(flame, &flame->tabs[i], to);
 	}
-	fputs("]}\n", to);
+	fputs("]", to);
+	if (flame->times)
+		ct_flame_times_data(flame, to);
+	fputs("}\n", to);
 }

@@ -65,13 +65,18 @@ static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_lo
 	return code_kind(p, f, module);
 }
 
+static const char *module_path(const struct ct_profile *p, const struct ct_location *l)
+{
+	return l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
+}
+
 /* Returns a number that is the same for the module of L in all builds: the name is "" for a
  * program, and ends at ".so" for a library. */
 static uint32_t module_of_builds(struct ct_frames *frames, const struct ct_profile *p,
 				 const struct ct_location *l)
 {
-	const char *path = l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
-	const char *name = base_name(path), *version = strstr(name, ".so.");
+	const char *path = module_path(p, l), *name = base_name(path),
+		   *version = strstr(name, ".so.");
 	char *text;
 	uint32_t string;
 
@@ -109,11 +114,6 @@ uint32_t ct_flame_frames_named(struct ct_frames *frames, const char *name)
 	struct ct_frame f = { .name = ct_model_string(frames->pool, name) };
 
 	return add_frame(frames, &f, UINT64_MAX, 0);
-}
-
-static const char *module_path(const struct ct_profile *p, const struct ct_location *l)
-{
-	return l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
 }
 
 /* Lines of one function make no new frame unless frames are wanted by line; the range of lines is

@@ -6,20 +6,19 @@
 #include <string.h>
 
 #include "core/read.h"
+#include "core/times.h"
 
 struct ct_profile *ct_flame_sides_open(char *const *sources, int count)
 {
 	struct ct_profile *p = ct_load(sources, count);
-	struct ct_label_units units;
-	int answer;
 
 	if (!p)
 		return NULL;
-	ct_filter_tags_units_init(&units, p);
-	answer = ct_filter(p, &units);
-	ct_filter_tags_units_release(&units);
-	if (!answer)
+	if (!ct_filter_alone(p)) {
+		ct_times_filter_say(p, ct_model_default_type(p), stderr);
+		ct_threads_apart(p);
 		return p;
+	}
 	ct_model_free(p);
 	return NULL;
 }

@@ -171,7 +171,7 @@ static void describe_node(const struct drawing *d, uint32_t node)
 	ct_flame_text_markup(d->to, name, strlen(name));
 	fputs("&#10;total ", d->to);
 	value_text(d, d->total[node]);
-	fprintf(d->to, " (%.2f %%), self ", percent(d->total[node], d->total[0]));
+	fprintf(d->to, " (%.2f %%), own ", percent(d->total[node], d->total[0]));
 	value_text(d, d->self[node]);
 	fprintf(d->to, " (%.2f %%)", percent(d->self[node], d->total[0]));
 	if (d->tab->base) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/times.h"
+
 /* Names of tabs by sample type. The profile's first type in this table decides. */
 static const struct {
 	const char *type, *name;
@@ -92,6 +94,10 @@ int ct_flame_tabs_open(struct ct_flame *flame, const struct ct_list *files,
 		struct ct_profile *p = open_one(files->items[i]);
 		struct ct_flame_tab *tab = p ? tab_like(flame, p) : NULL;
 
+		if (!p && files->count > 1 && ct_times_filter_lacked()) {
+			fprintf(stderr, "cprof: %s is left out\n", files->items[i]);
+			continue;
+		}
 		if (!p)
 			return CT_FAILED;
 		if (files->count > 1)
@@ -103,6 +109,8 @@ int ct_flame_tabs_open(struct ct_flame *flame, const struct ct_list *files,
 		if (add_profile(&tab->profile, &tab->file, p, files->items[i]))
 			return CT_FAILED;
 	}
+	if (!flame->tab_count)
+		return CT_FAILED;
 	for (unsigned long i = 0; i < bases->count; i++)
 		if (open_base(flame, bases->items[i]))
 			return CT_FAILED;

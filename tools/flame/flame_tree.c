@@ -17,6 +17,7 @@ void ct_flame_tree_release(struct ct_tree *tree)
 	free(tree->rows);
 	free(tree->values);
 	free(tree->items);
+	free(tree->row_of);
 }
 
 static bool any_negative(const int64_t *values, size_t n)
@@ -220,6 +221,8 @@ static void add_rows(struct ct_tree *tree, uint32_t node, struct ct_tree_item *i
 		if (!i || by_labels(&items[i - 1], &items[i]))
 			sums = add_row(
 				tree, (struct ct_tree_row){ node, items[i].labels, items[i].side });
+		if (tree->row_of && !items[i].side)
+			tree->row_of[items[i].sample] = (uint32_t)tree->row_count - 1;
 		for (size_t j = 0; j < tree->type_count; j++)
 			if (__builtin_add_overflow(sums[j], values[j], &sums[j]))
 				sums[j] = INT64_MAX;

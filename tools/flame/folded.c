@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof folded`: writes one line for each stack. See flame.h. */
+#include "dwarf/dwarf.h"
 #include "flame/flame.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 
 static struct {
 	const char *output, *type;
-	bool threads, annotate;
+	bool annotate;
 	int by;
 } my;
 
@@ -16,14 +17,14 @@ static const struct ct_option options[] = {
 	CT_TEXT("output", "FILE", &my.output, "default: standard output"),
 	CT_TEXT("o", "FILE", &my.output, NULL),
 	CT_TEXT("sample_index", "TYPE", &my.type, "which value: a name or number"),
-	CT_FLAG("threads", &my.threads, "the thread's name as the root"),
 	CT_FLAG("annotate", &my.annotate, "mark inlined _[i], kernel _[k] and JIT _[j] frames"),
 	CT_CHOICE("functions", &my.by, CT_BY_FUNCTION, "a frame is a function (default)"),
 	CT_CHOICE("lines", &my.by, CT_BY_LINE, "a frame is a line"),
 	CT_CHOICE("addresses", &my.by, CT_BY_ADDRESS, "a frame is an address"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_filter_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+						  ct_threads_options, ct_filter_options, NULL };
 
 /* The path to a node as text, "main;work;", and where the text of each node on it begins. */
 struct path {
@@ -132,12 +133,14 @@ static int verb_folded(int argc, char **argv)
 {
 	struct ct_profile *p = ct_flame_sides_open(argv, argc);
 	struct ct_folded what = {
-		.profile = p, .by = my.by, .threads = my.threads, .annotate = my.annotate
+		.profile = p, .by = my.by, .threads = ct_threads_wanted(), .annotate = my.annotate
 	};
 	int status;
 
 	if (!p)
 		return CT_FAILED;
+	if (my.by == CT_BY_ADDRESS)
+		ct_dwarf_module_file_addresses(p);
 	status = ct_flame_sides_type(p, my.type, &what.type);
 	if (status == CT_OK)
 		status = ct_flame_file(my.output, ct_folded_write, &what);

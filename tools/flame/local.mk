@@ -6,8 +6,10 @@ TOOL_SOURCES += \
 	%D%/flame_frames.c \
 	%D%/flame_map.c \
 	%D%/flame_sides.c \
+	%D%/flame_source.c \
 	%D%/flame_svg.c \
 	%D%/flame_tabs.c \
 	%D%/flame_text.c \
+	%D%/flame_times.c \
 	%D%/flame_tree.c \
 	%D%/folded.c

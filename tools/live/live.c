@@ -339,7 +339,7 @@ static int verb_live(int argc, char **argv)
 	if (*rest || pid <= 0 || pid > INT32_MAX)
 		return ct_options_wrong(&ct_verb_live,
 					"\"%s\" is no process id; \"cprof ps\" lists them", *argv);
-	every = ct_mode_options_seconds(my.every);
+	every = ct_options_seconds(my.every);
 	if (!(every >= CT_LIVE_LEAST_EVERY && every <= CT_LIVE_MOST_EVERY))
 		return ct_options_wrong(&ct_verb_live, "-every=%s is not 0.5s to 1m", my.every);
 	if (ct_mode_options_check(&ct_verb_live) || ct_own_table_check())

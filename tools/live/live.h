@@ -23,7 +23,6 @@ struct ct_live_table {
 	int64_t samples;
 	size_t type; /* sample type of the profile */
 	const char *from_unit;
-	char unit[16]; /* unit of the rows */
 };
 
 /* Makes *T from sample type TYPE of P. P must exist as long as *T. */
@@ -31,9 +30,8 @@ void ct_live_table_make(struct ct_live_table *t, struct ct_profile *p, size_t ty
 void ct_live_table_sort(struct ct_live_table *t, bool by_total);
 void ct_live_table_release(struct ct_live_table *t);
 
-/* Writes VALUE in the rows' unit, or in the unit that suits it. */
+/* Writes VALUE in the unit that suits the sum. */
 char *ct_live_table_value(const struct ct_live_table *t, char *to, int64_t value);
-char *ct_live_table_fitting(const struct ct_live_table *t, char *to, int64_t value);
 
 /* live_tree.c
  *

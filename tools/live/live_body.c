@@ -60,7 +60,7 @@ static void add_own(struct lines *to, const struct ct_live *l)
 		return;
 	most = most > MOST_OWN ? MOST_OWN : most < LEAST_OWN ? LEAST_OWN : most;
 	add_row(to,
-		ct_memory_printf("Your code: %s, %s", ct_live_table_fitting(t, a, t->inside),
+		ct_memory_printf("Your code: %s, %s", ct_live_table_value(t, a, t->inside),
 				 ct_numbers_percent(b, t->inside, t->sum) + strspn(b, " ")),
 		NULL);
 	left_out = add_rows(to, l, t->own, t->own_count, most);
@@ -144,7 +144,7 @@ static void draw_table(struct ct_live *l)
 	struct lines lines = { 0 };
 
 	add_own(&lines, l);
-	add_row(&lines, columns_text(l, "self"), NULL);
+	add_row(&lines, columns_text(l, "own"), NULL);
 	add_rows(&lines, l, l->table.all, l->table.all_count, SIZE_MAX);
 	put_lines(l, &lines);
 	for (size_t i = 0; i < lines.count; i++)

@@ -110,7 +110,7 @@ static void draw_second(const struct ct_live *l)
 
 	if (p)
 		text = ct_memory_printf(" %s: %s in %.1fs, %lld %s  lost %s  cost %s", what,
-					ct_live_table_fitting(&l->table, sum, l->table.sum),
+					ct_live_table_value(&l->table, sum, l->table.sum),
 					(double)p->duration_nanos / 1e9,
 					(long long)l->table.samples, counted[l->mode], lost, cost);
 	else
@@ -129,7 +129,7 @@ static char *chosen_text(const struct ct_live *l)
 	char value[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
 
 	return ct_memory_printf(" %s: %s, %s%s", l->chosen->name,
-				ct_live_table_fitting(&l->table, value, l->chosen->value),
+				ct_live_table_value(&l->table, value, l->chosen->value),
 				ct_numbers_percent(share, l->chosen->value, l->table.sum) +
 					strspn(share, " "),
 				l->chosen->own ? ", your code" : "");
@@ -196,7 +196,7 @@ static void draw_help(void)
 		"c w h l i e CPU, wall clock, heap, locks, I/O, page faults: turned on if off",
 		"            (modes in parentheses), and off again at the end. The same key",
 		"            again: who holds the locks; the heap's peak",
-		"s           sort by self or by total",
+		"s           sort by own or by total",
 		"v           the next value: bytes, blocks, delay, calls",
 		"f           flame graph of the last window, and back; arrows, Enter, u",
 		"t           what every thread does now, and back",
@@ -208,7 +208,7 @@ static void draw_help(void)
 		"Ctrl-L      draw the screen anew",
 		"q, Ctrl-C   leave",
 		"",
-		"self: in the function itself; of your code, with the libraries that it",
+		"own: in the function itself; of your code, with the libraries that it",
 		"calls. total: with all that it calls. Shares are of the window's sum.",
 		"lost, cost: since the start of the mode, of the process (cprof ps).",
 	};

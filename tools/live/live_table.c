@@ -38,15 +38,6 @@ static void add_own(struct ct_live_table *t, const struct ct_report *r)
 	ct_own_table_release(&own);
 }
 
-/* Chooses the unit in which a twentieth of the whole is at least 1. */
-static void choose_unit(struct ct_live_table *t)
-{
-	const char *unit;
-
-	ct_numbers_scale(ct_abs(t->sum) / 20, t->from_unit, "auto", &unit);
-	snprintf(t->unit, sizeof(t->unit), "%s", *unit ? unit : t->from_unit);
-}
-
 /* Returns the number of samples: the sum of the first type, if that type counts. */
 static int64_t count_samples(const struct ct_profile *p)
 {
@@ -65,7 +56,6 @@ void ct_live_table_make(struct ct_live_table *t, struct ct_profile *p, size_t ty
 	add_all(t, r.graph);
 	add_own(t, &r);
 	ct_graph_free(r.graph);
-	choose_unit(t);
 }
 
 static void release_rows(struct ct_live_row *rows, size_t count)
@@ -119,17 +109,5 @@ void ct_live_table_sort(struct ct_live_table *t, bool total)
 
 char *ct_live_table_value(const struct ct_live_table *t, char *to, int64_t value)
 {
-	const char *unit;
-	double v = ct_numbers_scale(value, t->from_unit, t->unit, &unit);
-
-	if (!value)
-		return strcpy(to, "0");
-	/* Three digits, because a window of some hundred samples isn't more exact. */
-	snprintf(to, CT_NUMBER_ROOM, "%.*f%s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit);
-	return to;
-}
-
-char *ct_live_table_fitting(const struct ct_live_table *t, char *to, int64_t value)
-{
-	return ct_numbers_format(to, value, t->from_unit, "auto");
+	return ct_numbers_text(to, value, t->from_unit, t->sum);
 }

@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "dwarf/dwarf.h"
 #include "verbs/verbs.h"
 
 /* Seconds to wait at the end for a process that doesn't answer. */
@@ -193,13 +194,12 @@ static void ask_threads(struct ct_live_watch *w)
 {
 	char *why;
 	struct ct_profile *p = ct_control_profile_threads(w->pid, &why);
-	struct ct_symbolized done;
 
 	if (!p) {
 		say_news(w, why);
 		return;
 	}
-	ct_verb_symbolize_profile(p, (const char *const[]){ CT_DEBUG_ROOT, NULL }, &done);
+	ct_symbolize_here(p);
 	replace_profile(&tell_news(w)->threads, p);
 	ring(w);
 }

@@ -9,6 +9,8 @@
 
 #include "otlp/otlp.h"
 
+#include "core/times.h"
+
 static const char *const told[] = {
 	"service.name",
 	"service.version",
@@ -41,15 +43,6 @@ static const char *resource(const struct ct_profile *p, const char *key)
 	return is && *is == '=' && is[1] ? is + 1 : NULL;
 }
 
-/* Returns the pid in the comment "libcprof 1.0, mode cpu, pid 123, Linux ...". */
-static int64_t process_id(const struct ct_profile *p)
-{
-	const char *text = comment(p, "libcprof ", ""), *pid;
-
-	pid = text ? strstr(text, ", pid ") : NULL;
-	return pid ? atoll(pid + 6) : 0;
-}
-
 static size_t add_attribute(struct ct_otlp_attribute *to, size_t n, const char *key,
 			    const char *text)
 {
@@ -63,7 +56,7 @@ size_t ct_otlp_resource(const struct ct_profile *p, struct ct_otlp_attribute *to
 {
 	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
 	const char *name = ct_base_name(path);
-	int64_t pid = process_id(p);
+	int64_t pid = ct_times_join_process(p);
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)

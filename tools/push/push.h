@@ -339,7 +339,7 @@ void ct_push_files_remove(const char *path, const char *name);
 
 struct ct_push_symbols;
 
-/* ROOTS is as for ct_verb_symbolize_profile, and must stay valid. */
+/* ROOTS is as for ct_symbolize_profile, and must stay valid. */
 struct ct_push_symbols *ct_push_symbols_new(const char *const *roots);
 void ct_push_symbols_free(struct ct_push_symbols *s);
 /* Adds lines to the locations of P that have none. */

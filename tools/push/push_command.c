@@ -80,10 +80,10 @@ static void *follow(void *arg)
 	return NULL;
 }
 
-static int prepare_command(struct command *c)
+static int prepare_command(struct command *c, const char *program)
 {
 	const char *tmp = getenv("TMPDIR");
-	char *preload = ct_preload_setting("push");
+	char *preload = ct_preload_setting("push", program);
 
 	if (!preload)
 		return -1;
@@ -157,7 +157,7 @@ int ct_push_command(const struct ct_push_how *how, char **argv)
 	if (!program)
 		return ct_mode_options_cannot_run(argv, errno);
 	how->follow->takes_files = true;
-	if (!prepare_command(&c) && !ct_push_begin(&c.push, how, false))
+	if (!prepare_command(&c, program) && !ct_push_begin(&c.push, how, false))
 		status = run_it(&c, program, argv);
 	if (c.directory)
 		rmdir(c.directory);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "core/read.h"
+#include "core/times.h"
 
 #define MAGIC "cprof-push 1"
 #define LABELS_MAX ((size_t)1 << 20)
@@ -94,6 +95,7 @@ static struct ct_push_item *part(const struct ct_push_item *item, size_t first, 
 
 	if (!p)
 		return NULL;
+	ct_times_drop(p); /* its events are of all samples */
 	memmove(p->samples, p->samples + first, count * sizeof(*p->samples));
 	memmove(p->values, p->values + first * p->type_count,
 		count * p->type_count * sizeof(*p->values));

@@ -180,7 +180,7 @@ static void ask_symbolizer(struct work *w)
 	struct ct_profile *q = questions(w);
 	struct ct_symbolized done;
 
-	ct_verb_symbolize_profile(q, w->s->roots, &done);
+	ct_symbolize_profile(q, w->s->roots, &done);
 	for (size_t i = 0; i < w->missing_count; i++) {
 		struct ct_location place = place_of(w, w->missing[i]);
 

@@ -74,7 +74,7 @@ static uint64_t bytes_of(const char *text)
 
 static bool is_between(const char *text, double least, double most)
 {
-	double n = ct_mode_options_seconds(text);
+	double n = ct_options_seconds(text);
 
 	return n >= least && n <= most;
 }
@@ -246,15 +246,14 @@ static int push_to(const struct ct_push_target *target, const char *url, char **
 						 .credentials = &my.credentials,
 						 .spool = my.spool,
 						 .size = bytes_of(my.spool_size),
-						 .seconds = ct_mode_options_seconds(my.spool_age),
+						 .seconds = ct_options_seconds(my.spool_age),
 						 .verbose = my.verbose };
 	struct ct_push_follow_how follow = { .series = { target, my.keys, my.all_frames },
 					     .labels = { my.name, &my.labels },
-					     .every = ct_mode_options_seconds(my.every),
+					     .every = ct_options_seconds(my.every),
 					     .roots = roots,
 					     .verbose = my.verbose };
-	const struct ct_push_how how = { target, &queue, &follow,
-					 ct_mode_options_seconds(my.flush) };
+	const struct ct_push_how how = { target, &queue, &follow, ct_options_seconds(my.flush) };
 	int status;
 
 	if (target->is_clear_text && (my.credentials.user_file || my.credentials.token_file))

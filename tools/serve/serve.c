@@ -105,8 +105,7 @@ static int serve_until_ended(struct ct_serve_how *how, const char *where)
 
 static int serve_asked(const char *address)
 {
-	struct ct_serve_how how = { .only.asked = address,
-				    .keep = ct_mode_options_seconds(my.keep) };
+	struct ct_serve_how how = { .only.asked = address, .keep = ct_options_seconds(my.keep) };
 
 	return serve_until_ended(&how, address);
 }
@@ -116,7 +115,7 @@ static int verb_serve(int argc, char **argv)
 	struct ct_serve_how how = { .at = NULL };
 	int status;
 
-	how.keep = ct_mode_options_seconds(my.keep);
+	how.keep = ct_options_seconds(my.keep);
 	how.arguments = my.arguments;
 	if (how.keep < 0 || how.keep > CT_SERVE_SECONDS)
 		return ct_options_wrong(&ct_verb_serve, "-keep=%s is no duration up to an hour",

@@ -95,7 +95,7 @@ static void wait_for(int pid, long ms, struct ct_window *w)
 void ct_serve_profile_symbolize(struct ct_profile *p, int pid)
 {
 	ct_serve_jobs_wait_turn();
-	ct_verb_symbolize_process(p, pid);
+	ct_symbolize_process(p, pid);
 }
 
 /* ---- the names that Go uses ---- */
@@ -165,23 +165,16 @@ static void write_profile(const struct ct_serve_request *r, struct ct_serve_out 
 }
 
 /* Writes the page of `cprof flame` for P. */
-
 static void serve_flame(struct ct_profile *p, const char *title, FILE *to)
 {
 	struct ct_flame_tab tab = {
 		.name = "", .file = (char *)title, .profile = p, .type = ct_model_default_type(p)
 	};
 	struct ct_flame flame = { .title = title, .tabs = &tab, .tab_count = 1 };
-	struct ct_frames_of of = { 0 };
-	struct ct_tree_source source = { .of = &of, .frames = &flame.frames, .labels = true };
 
 	ct_flame_frames_init(&flame.frames, CT_BY_FUNCTION);
 	flame.frames.builds_are_one = true;
-	ct_flame_tree_init(&tab.tree, p->type_count);
-	ct_flame_frames_take(&flame.frames, p, &of);
-	ct_flame_tree_add(&tab.tree, &source);
-	ct_flame_tree_order(&tab.tree);
-	ct_flame_frames_of_release(&of);
+	ct_flame_make_tree(&flame, &tab);
 	ct_flame_page(&flame, to);
 	ct_flame_tree_release(&tab.tree);
 	ct_flame_frames_release(&flame.frames);

@@ -74,9 +74,16 @@ static int sum_up(struct ct_leak_dump *d, const char *own)
 	return 0;
 }
 
+static void release_dump(struct ct_leak_dump *d)
+{
+	ct_own_stack_release(&d->stacks);
+	free(d->details);
+	ct_model_free(d->p);
+}
+
 static int read_dump(struct ct_leak_dump *d, const char *file, const char *own)
 {
-	*d = (struct ct_leak_dump){ .p = ct_read_source(file), .file = file };
+	*d = (struct ct_leak_dump){ .p = ct_load_file(file), .file = file };
 	if (!d->p)
 		return -1;
 	d->space = d->p->type_count ? ct_model_default_type(d->p) : 0;
@@ -370,6 +377,35 @@ static void make_rows(struct ct_leaks *l)
 	qsort_r(l->rows, l->row_count, sizeof(*l->rows), by_size, l);
 }
 
+static bool is_of_memory_in_use(const struct ct_leak_dump *d)
+{
+	return ct_model_type(d->p, "inuse_space") < d->p->type_count;
+}
+
+/* Leaves out the views beside the dumps (NAME.peak.EXT and its like), which NAME.*.EXT names, too.
+ * Views alone stay. */
+static void leave_out_views(struct ct_leaks *l)
+{
+	size_t dumps = 0, kept = 0;
+	const char *view = NULL;
+
+	for (size_t i = 0; i < l->count; i++)
+		dumps += is_of_memory_in_use(&l->dumps[i]);
+	if (!dumps || dumps == l->count)
+		return;
+	for (size_t i = 0; i < l->count; i++) {
+		if (is_of_memory_in_use(&l->dumps[i])) {
+			l->dumps[kept++] = l->dumps[i];
+			continue;
+		}
+		view = l->dumps[i].file;
+		release_dump(&l->dumps[i]);
+	}
+	fprintf(stderr, "cprof leaks: without %s%s: no dump of the memory in use\n", view,
+		l->count - kept > 1 ? " and others" : "");
+	l->count = kept;
+}
+
 int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count, const char *own)
 {
 	*l = (struct ct_leaks){ .dumps = ct_memory_alloc(count * sizeof(*l->dumps)) };
@@ -377,22 +413,21 @@ int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count, cons
 		l->count++;
 		if (read_dump(&l->dumps[i], files[i], own))
 			return -1;
-		if (i &&
-		    !ct_flame_sides_same_types(l->dumps[0].p, files[0], l->dumps[i].p, files[i]))
-			return -1;
 	}
-	qsort(l->dumps, count, sizeof(*l->dumps), by_end);
+	leave_out_views(l);
+	for (size_t i = 1; i < l->count; i++)
+		if (!ct_flame_sides_same_types(l->dumps[0].p, l->dumps[0].file, l->dumps[i].p,
+					       l->dumps[i].file))
+			return -1;
+	qsort(l->dumps, l->count, sizeof(*l->dumps), by_end);
 	make_rows(l);
 	return 0;
 }
 
 void ct_leak_rows_release(struct ct_leaks *l)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		ct_own_stack_release(&l->dumps[i].stacks);
-		free(l->dumps[i].details);
-		ct_model_free(l->dumps[i].p);
-	}
+	for (size_t i = 0; i < l->count; i++)
+		release_dump(&l->dumps[i]);
 	free(l->dumps);
 	free(l->rows);
 }

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 TOOL_SOURCES += \
+	%D%/verb_attach.c \
 	%D%/verb_dump.c \
 	%D%/verb_info.c \
 	%D%/verb_leaks.c \
 	%D%/leak_rows.c \
 	%D%/verb_list.c \
+	%D%/instructions.c \
+	%D%/list_disasm.c \
 	%D%/verb_locks.c \
 	%D%/verb_merge.c \
 	%D%/mode_options.c \
@@ -21,13 +24,23 @@ TOOL_SOURCES += \
 	%D%/run_show.c \
 	%D%/verb_strip_labels.c \
 	%D%/verb_symbolize.c \
+	%D%/symbolize.c \
 	%D%/symbolize_functions.c \
 	%D%/symbolize_more.c \
 	%D%/verb_tags.c \
+	%D%/verb_timeline.c \
+	%D%/timeline_draw.c \
+	%D%/timeline_locks.c \
+	%D%/timeline_memory.c \
+	%D%/timeline_moments.c \
+	%D%/timeline_periods.c \
+	%D%/timeline_pieces.c \
 	%D%/verb_threads.c \
 	%D%/threads_text.c \
 	%D%/verb_top.c \
 	%D%/verb_tree.c \
 	%D%/verb_spans.c \
+	%D%/spans_slowest.c \
 	%D%/verb_waits.c \
+	%D%/waits_threads.c \
 	%D%/waits_wakers.c

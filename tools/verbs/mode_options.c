@@ -43,22 +43,6 @@ unsigned ct_mode_options_count(void)
 	return count;
 }
 
-double ct_mode_options_seconds(const char *text)
-{
-	static const struct {
-		const char *unit;
-		double seconds;
-	} units[] = { { "", 1 },  { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 },
-		      { "s", 1 }, { "m", 60 },	  { "h", 3600 } };
-	char *end;
-	double n = strtod(text, &end);
-
-	for (unsigned i = 0; end != text && n >= 0 && i < sizeof(units) / sizeof(*units); i++)
-		if (!strcmp(end, units[i].unit))
-			return n * units[i].seconds;
-	return -1;
-}
-
 char *ct_mode_options_absolute(const char *path)
 {
 	char *cwd, *whole;
@@ -117,7 +101,7 @@ static bool is_setting(int mode, const char *text)
 	case CT_HEAP: return is_size(text);
 	case CT_EVENT: return cp_event_names_is_good(text);
 	case CT_IO: return false;
-	default: return ct_mode_options_seconds(text) >= 0;
+	default: return ct_options_seconds(text) >= 0;
 	}
 }
 

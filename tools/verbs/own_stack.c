@@ -19,9 +19,18 @@ static const char *name_of(const struct ct_profile *p, const struct ct_location 
 	return slash && slash[1] ? slash + 1 : module;
 }
 
-static const char *name_at(const struct ct_profile *p, const struct ct_sample *s, uint32_t k)
+const char *ct_own_stack_name(const struct ct_profile *p, const struct ct_sample *s, uint32_t k)
 {
 	return k < s->depth ? name_of(p, &p->locations[ct_frames(p, s)[k]], 0) : UNNAMED;
+}
+
+/* Is frame K the profiler's? A thread of the program writes files at the end, on another stack. */
+static bool is_profilers(const struct ct_profile *p, const struct ct_sample *s, uint32_t k)
+{
+	uint32_t m = k < s->depth ? p->locations[ct_frames(p, s)[k]].mapping : CT_NONE;
+
+	return m != CT_NONE &&
+	       ct_starts(ct_base_name(ct_text(p, p->mappings[m].file)), "libcprof.so");
 }
 
 /* Returns the innermost own function from frame FIRST on; if there is none, frame FIRST. */
@@ -35,12 +44,38 @@ static const char *function_from(struct ct_own *o, const struct ct_profile *p,
 		if (line >= 0)
 			return name_of(p, l, (uint32_t)line);
 	}
-	return name_at(p, s, first);
+	return is_profilers(p, s, first) ? "[libcprof]" : ct_own_stack_name(p, s, first);
 }
 
 const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
 	return function_from(o, p, &p->samples[i], 0);
+}
+
+static size_t add_name(const char **names, size_t n, size_t most, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return n;
+	if (n < most)
+		names[n++] = name;
+	return n;
+}
+
+size_t ct_own_stack_functions(struct ct_own *o, const struct ct_profile *p, size_t i,
+			      const char **names, size_t most)
+{
+	const struct ct_sample *s = &p->samples[i];
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < s->depth; k++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
+
+		for (uint32_t line = 0; line < l->line_count; line++)
+			if (ct_own_is(o, l, &p->lines[l->first_line + line]))
+				n = add_name(names, n, most, name_of(p, l, line));
+	}
+	return n ? n : add_name(names, 0, most, ct_own_stack_function(o, p, i));
 }
 
 struct text {
@@ -74,7 +109,7 @@ static void append_own(struct text *text, struct ct_own *o, const struct ct_prof
 char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
 	const struct ct_sample *s = &p->samples[i];
-	const char *first = name_at(p, s, 0);
+	const char *first = ct_own_stack_name(p, s, 0);
 	struct text text = { 0 };
 
 	for (uint32_t k = 0; k < s->depth && *first != '['; k++) {
@@ -95,8 +130,8 @@ const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, si
 	uint32_t mark = 0;
 
 	/* Without a waking stack, the first frame is the one that says why. */
-	while (mark < s->depth && *name_at(p, s, 0) != '[' &&
-	       strcmp(name_at(p, s, mark), "[woken by]") != 0)
+	while (mark < s->depth && *ct_own_stack_name(p, s, 0) != '[' &&
+	       strcmp(ct_own_stack_name(p, s, mark), "[woken by]") != 0)
 		mark++;
 	return function_from(o, p, s, mark + 1 < s->depth ? mark + 1 : 0);
 }

@@ -12,6 +12,8 @@
 #define MODULES_SHARE 0.2
 #define MODULE_SHARE 0.05
 #define MODULES_SHOWN 3
+/* A smaller share of other code is not worth a table. */
+#define ALL_SHARE 0.05
 
 static const char *which;
 
@@ -48,6 +50,14 @@ static int by_own(const void *x, const void *y)
 	if (m != n)
 		return m > n ? -1 : 1;
 	return (a->node > b->node) - (a->node < b->node);
+}
+
+static int by_total(const void *x, const void *y)
+{
+	const struct ct_own_row *a = x, *b = y;
+	int64_t m = ct_abs(a->total), n = ct_abs(b->total);
+
+	return m != n ? (m > n ? -1 : 1) : by_own(x, y);
 }
 
 /* Returns the node of a line of location I. With -noinlines only the last line has a node. */
@@ -121,6 +131,33 @@ static void count_samples(struct ct_own_table *t, const struct ct_report *r, str
 	}
 }
 
+/* Has the user's own code the time itself, so that a table of all functions would say the same? */
+static bool covers_all(const struct ct_own_table *t, const struct ct_report *r)
+{
+	int64_t rest = r->total;
+
+	for (size_t i = 0; i < t->count; i++)
+		rest = ct_add(
+			rest,
+			ct_negate(ct_abs(ct_graph_node_flat(&r->graph->nodes[t->rows[i].node]))));
+	return t->count && (double)ct_abs(rest) < ALL_SHARE * (double)ct_abs(r->total);
+}
+
+/* Would the table tell only places in a program without symbols, most of whose time is in
+ * libraries? */
+static bool lacks_names(const struct ct_own_table *t, const struct ct_report *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < t->count && !any; i++) {
+		char *name = ct_graph_nodes_name(r->graph, &r->graph->nodes[t->rows[i].node]);
+
+		any = !strstr(name, "+0x");
+		free(name);
+	}
+	return t->count && !any && 2 * ct_abs(t->elsewhere) >= ct_abs(r->total);
+}
+
 int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 {
 	struct ct_own *o;
@@ -145,7 +182,9 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 		if (own[i] || (is_own[i] && r->graph->nodes[i].cum))
 			t->rows[t->count++] =
 				(struct ct_own_row){ i, own[i], r->graph->nodes[i].cum };
-	qsort(t->rows, t->count, sizeof(*t->rows), by_own);
+	qsort(t->rows, t->count, sizeof(*t->rows), r->trim.by_cum ? by_total : by_own);
+	t->is_nameless = lacks_names(t, r);
+	t->is_all = !t->is_nameless && covers_all(t, r);
 	free(own);
 	free(is_own);
 	free(node);
@@ -173,34 +212,54 @@ static void print_row(const struct ct_report *r, const struct ct_own_row *row)
 	free(name);
 }
 
-static const char *program_at(const struct ct_profile *p, size_t mapping)
+/* Returns the name of the program of sample I, that of its outermost frame in one, or NULL. NAMES
+ * are those of the mappings. */
+static const char *program_of(const struct ct_profile *p, size_t i, const char *const *names)
 {
-	return ct_base_name(ct_text(p, p->mappings[mapping].file));
-}
+	const struct ct_sample *s = &p->samples[i];
 
-static bool is_named_before(const struct ct_profile *p, size_t mapping)
-{
-	for (size_t i = 0; i < mapping; i++)
-		if (ct_own_is_program(p, i) && !strcmp(program_at(p, i), program_at(p, mapping)))
-			return true;
-	return false;
-}
+	for (uint32_t k = s->depth; k-- > 0;) {
+		uint32_t mapping = p->locations[ct_frames(p, s)[k]].mapping;
 
-/* Prints " (sh, app, ...)". */
-static void print_programs(const struct ct_profile *p)
-{
-	unsigned shown = 0;
-
-	for (size_t i = 0; i < p->mapping_count; i++) {
-		if (!ct_own_is_program(p, i) || is_named_before(p, i))
-			continue;
-		fputs(!shown ? " (" : ", ", stdout);
-		ct_out_text(stdout, shown < PROGRAMS_SHOWN ? program_at(p, i) : "...");
-		if (shown++ == PROGRAMS_SHOWN)
-			break;
+		if (mapping != CT_NONE && names[mapping])
+			return names[mapping];
 	}
-	if (shown)
+	return NULL;
+}
+
+/* Sums up by program. Programs without samples are in the list, too. */
+static void sum_programs(struct ct_sums *programs, const struct ct_report *r)
+{
+	const struct ct_profile *p = r->p;
+	const char **names = ct_memory_alloc((p->mapping_count + 1) * sizeof(*names));
+
+	for (size_t i = 0; i < p->mapping_count; i++)
+		if (ct_own_is_program(p, i))
+			ct_own_stack_sum(programs, names[i] = ct_own_program_name(p, i));
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const char *name = program_of(p, i, names);
+		struct ct_sum *sum = name ? ct_own_stack_sum(programs, name) : NULL;
+
+		if (sum)
+			sum->value = ct_add(sum->value, ct_values(p, i)[r->settings.type]);
+	}
+	ct_own_stack_sort(programs);
+	free(names);
+}
+
+/* Prints " (app, sh, ...)": the programs of all processes, the one with most first. */
+static void print_programs(const struct ct_report *r)
+{
+	struct ct_sums programs = { 0 };
+
+	sum_programs(&programs, r);
+	for (size_t i = 0; i < programs.count && i <= PROGRAMS_SHOWN; i++) {
+		fputs(!i ? " (" : ", ", stdout);
+		ct_out_text(stdout, i < PROGRAMS_SHOWN ? programs.list[i].name : "...");
+	}
+	if (programs.count)
 		putchar(')');
+	ct_own_stack_release(&programs);
 }
 
 /* Prints "; by module: 82% libx264.so.164, 13% ffmpeg" if much isn't own code. */
@@ -221,34 +280,46 @@ static void print_modules(const struct ct_own_table *t, const struct ct_report *
 	}
 }
 
+/* Rows of 0 are left out, unless callers are looked for, or all rows. */
+static size_t rows_worth_it(const struct ct_own_table *t, const struct ct_report *r)
+{
+	size_t n = t->count;
+
+	if (!r->trim.by_cum && r->trim.node_fraction > 0)
+		while (n > 1 && !t->rows[n - 1].own)
+			n--;
+	return n;
+}
+
 void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r, size_t rows)
 {
-	char inside[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM], total[CT_NUMBER_ROOM];
-	size_t shown = rows && rows < t->count ? rows : t->count;
+	char inside[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
+	size_t count = t->is_nameless ? 0 : rows_worth_it(t, r),
+	       shown = rows && rows < count ? rows : count;
 
 	if (!t->count && !t->elsewhere)
 		return;
 	printf("%sYour code%s", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
 	if (!which)
-		print_programs(r->p);
-	printf(": %s, %s of %s %s%s", ct_report_value(r, inside, t->inside),
-	       ct_trimmed(ct_report_share(r, share, t->inside)),
-	       ct_report_value(r, total, r->total), r->type,
-	       t->count && (double)ct_abs(t->rows[0].own) < ct_report_heading_unsure(r)
-		       ? "; the first row may be chance"
-		       : "");
+		print_programs(r);
+	printf(": %s, %s of ", ct_report_value(r, inside, t->inside),
+	       ct_trimmed(ct_report_share(r, share, t->inside)));
+	ct_report_heading_total(r);
 	print_modules(t, r);
-	puts(t->count ? "" : "\n");
-	if (!t->count)
-		return;
-	printf("%s%10s %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "total", "total",
-	       ct_out_paint(CT_PLAIN));
+	if (t->is_nameless)
+		fputs("; its own functions have no names", stdout);
+	puts(count && !r->trim.by_cum &&
+			     (double)ct_abs(t->rows[0].own) < ct_report_heading_unsure(r)
+		     ? "; the first row may be chance"
+		     : "");
+	if (count)
+		printf("%s%10s %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "total",
+		       "total", ct_out_paint(CT_PLAIN));
 	for (size_t i = 0; i < shown; i++)
 		print_row(r, &t->rows[i]);
-	if (shown < t->count)
-		printf("%s%37s%zu more%s\n", ct_out_paint(CT_DIM), "", t->count - shown,
+	if (shown < count)
+		printf("%s%37s%zu more%s\n", ct_out_paint(CT_DIM), "", count - shown,
 		       ct_out_paint(CT_PLAIN));
-	putchar('\n');
 }
 
 void ct_own_table_json(const struct ct_own_table *t, const struct ct_report *r, struct ct_json *j)

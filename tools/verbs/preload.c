@@ -44,21 +44,21 @@ static char *there(char *path)
 }
 
 /* Returns the library's path beside DIRECTORY, where cprof is: in a build tree, or in an
- * installation, which may have been moved. */
-static char *beside(const char *directory)
+ * installation, which may have been moved. MUSL: the library for musl. */
+static char *beside(const char *directory, bool musl)
 {
 	size_t shared = common_prefix(CP_BINDIR "/", CP_LIBDIR "/"), n = strlen(directory);
-	const char *bin = &CP_BINDIR[shared];
-	char *path = there(ct_memory_printf("%s/.libs/libcprof.so", directory));
+	const char *bin = &CP_BINDIR[shared], *of = musl ? "/musl" : "";
+	char *path = there(ct_memory_printf("%s%s/.libs/libcprof.so", directory, of));
 
 	if (path || n < strlen(bin) || strcmp(directory + n - strlen(bin), bin))
 		return path;
 	n -= strlen(bin);
-	path = there(
-		ct_memory_printf("%.*s%s/libcprof.so.0", (int)n, directory, &CP_LIBDIR[shared]));
+	path = there(ct_memory_printf("%.*s%s%s/libcprof.so.0", (int)n, directory,
+				      &CP_LIBDIR[shared], of));
 	return path ? path
-		    : there(ct_memory_printf("%.*s%s/libcprof.so", (int)n, directory,
-					     &CP_LIBDIR[shared]));
+		    : there(ct_memory_printf("%.*s%s%s/libcprof.so", (int)n, directory,
+					     &CP_LIBDIR[shared], of));
 }
 
 /* Returns the path of this cprof, which the caller frees. Without /proc, it is the name by which
@@ -74,26 +74,17 @@ static char *own_path(void)
 	return ct_memory_strdup(self);
 }
 
-char *ct_preload_setting(const char *verb)
+/* Returns the path of the library that belongs to this cprof, which the caller frees, or NULL. */
+static char *find_library(bool musl)
 {
-	char *self = own_path(), *library = NULL, *setting = NULL;
-	const char *before = getenv("LD_PRELOAD");
+	char *self = own_path(), *library = NULL;
 
 	if (self) {
 		*strrchr(self, '/') = '\0';
-		library = beside(self);
+		library = beside(self, musl);
 	}
-	if (!library)
-		fprintf(stderr, "cprof %s: libcprof.so is not installed beside this cprof\n", verb);
-	else if (strpbrk(library, ": "))
-		fprintf(stderr, "cprof %s: %s can't be preloaded: its path has a space or colon\n",
-			verb, library);
-	else
-		setting = ct_memory_printf("LD_PRELOAD=%s%s%s", library,
-					   before && *before ? ":" : "", before ? before : "");
-	free(library);
 	free(self);
-	return setting;
+	return library;
 }
 
 /* ---- the program ---- */
@@ -164,7 +155,7 @@ static bool read_interpreter(int fd, const Elf64_Ehdr *e, char *to, size_t size)
 	return true;
 }
 
-static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *breaks)
+static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *musl)
 {
 	char loader[256];
 
@@ -177,11 +168,8 @@ static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *b
 	if (!*loader)
 		return ct_memory_printf("%s is statically linked: nothing can be preloaded into it",
 					path);
-	*breaks = strstr(loader, "ld-musl") != NULL;
-	return *breaks ? ct_memory_printf("%s is built for musl, and libcprof for glibc: it runs "
-					  "without libcprof",
-					  path)
-		       : NULL;
+	*musl = strstr(loader, "ld-musl") != NULL;
+	return NULL;
 }
 
 /* Returns the program that "#!" names in LINE; for "/usr/bin/env NAME" NAME is looked up. The
@@ -212,7 +200,8 @@ bool ct_preload_is_elf(const char *path)
 	return is;
 }
 
-static char *obstacle(const char *path, int depth, bool *breaks)
+/* Returns what ct_preload_obstacle returns. Sets *MUSL if the program's loader is musl's. */
+static char *obstacle(const char *path, int depth, bool *musl)
 {
 	union {
 		char text[HEAD_MAX];
@@ -233,11 +222,11 @@ static char *obstacle(const char *path, int depth, bool *breaks)
 				"capabilities): the loader ignores LD_PRELOAD",
 				path);
 		else
-			why = elf_obstacle(path, fd, &head.elf, breaks);
+			why = elf_obstacle(path, fd, &head.elf, musl);
 	} else if (n > 2 && !memcmp(head.text, "#!", 2) && depth < SCRIPTS_MAX) {
 		head.text[n] = '\0';
 		program = script_program(head.text);
-		why = program ? obstacle(program, depth + 1, breaks) : NULL;
+		why = program ? obstacle(program, depth + 1, musl) : NULL;
 		free(program);
 	}
 	close(fd);
@@ -246,8 +235,45 @@ static char *obstacle(const char *path, int depth, bool *breaks)
 
 char *ct_preload_obstacle(const char *program, bool *breaks)
 {
-	*breaks = false;
-	return obstacle(program, 0, breaks);
+	bool musl = false;
+	char *why = obstacle(program, 0, &musl), *library = musl ? find_library(true) : NULL;
+
+	*breaks = musl && !library;
+	if (*breaks)
+		why = ct_memory_printf("%s is built for musl, and there is no libcprof.so for musl "
+				       "beside this cprof: it runs without libcprof",
+				       program);
+	free(library);
+	return why;
+}
+
+char *ct_preload_library(const char *verb)
+{
+	char *library = find_library(false);
+
+	if (!library)
+		fprintf(stderr, "cprof %s: libcprof.so is not installed beside this cprof\n", verb);
+	return library;
+}
+
+char *ct_preload_setting(const char *verb, const char *program)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *library, *setting = NULL;
+	bool musl = false;
+
+	free(obstacle(program, 0, &musl));
+	library = musl ? find_library(true) : NULL;
+	if (!library)
+		library = ct_preload_library(verb);
+	if (library && strpbrk(library, ": "))
+		fprintf(stderr, "cprof %s: %s can't be preloaded: its path has a space or colon\n",
+			verb, library);
+	else if (library)
+		setting = ct_memory_printf("LD_PRELOAD=%s%s%s", library,
+					   before && *before ? ":" : "", before ? before : "");
+	free(library);
+	return setting;
 }
 
 bool ct_preload_is_go(const char *path)

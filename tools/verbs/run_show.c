@@ -18,8 +18,27 @@
 /* Most files that are in memory at once, to read their common modules once. */
 #define FILES_MAX 64
 
+/* The peak is named if it is so many times what was in use at the end. */
+#define PEAK_OVER 2
+
+/* The file that say_files() advises for a tree. */
+#define ALL "ALL.pb"
+
+/* Programs of a tree that are shown. */
+#define PROGRAMS 5
+
+/* The processes of one program. */
+struct program {
+	char *name;
+	size_t count;
+	int64_t total, most;
+	const char *largest; /* file of the process that has MOST */
+};
+
 /* The files of one mode of one run. */
 struct files {
+	struct program *programs;
+	size_t program_count, program_room;
 	char **process; /* file of the command, then files of its children */
 	size_t count, room;
 	int64_t own, children;	    /* totals of the shown sample type */
@@ -27,7 +46,10 @@ struct files {
 	char **companions;	    /* NAME.peak.EXT and other companions */
 	size_t companion_count, companion_room;
 	char *peak; /* one of the companions that has samples, or NULL */
+	int64_t peak_total;
 };
+
+static bool has_spans; /* the command of the run */
 
 /* The files of all modes, for the flame graph. */
 static struct {
@@ -46,6 +68,47 @@ const char *ct_run_show_extension(const char *path)
 	if (n > 9 && !strcmp(name + n - 9, ".pprof.gz"))
 		return name + n - 9;
 	return dot && dot != name ? dot : name + n;
+}
+
+/* Returns where the dump's number or the process's id begins in PATH, of which END is the end:
+ * ".0001",
+ * ".123.2"; END: there is none. */
+static const char *number_before(const char *path, const char *end)
+{
+	const char *base = ct_base_name(path), *from = end;
+
+	for (const char *s = end; s > base + 1;) {
+		while (s > base && s[-1] >= '0' && s[-1] <= '9')
+			s--;
+		if (s == end || s == from || s == base || *--s != '.')
+			break;
+		from = s;
+	}
+	return from;
+}
+
+char *ct_run_show_beside(const char *path, const char *companion)
+{
+	const char *end = path + strlen(path), *pid = number_before(path, end);
+	char *core = ct_memory_printf("%.*s", (int)(pid - path), path);
+	const char *extension = ct_run_show_extension(core);
+	const char *number = number_before(core, extension);
+	char *plain, *numbered;
+
+	/* What has no extension but a number: heap.0001. */
+	if (pid < end && !*extension)
+		number = extension = core + strlen(core);
+	plain = ct_memory_printf("%.*s.%s%s%s", (int)(extension - core), core, companion, extension,
+				 pid);
+	numbered =
+		ct_memory_printf("%.*s.%s%s%s", (int)(number - core), core, companion, number, pid);
+	free(core);
+	if (access(numbered, R_OK)) {
+		free(numbered);
+		return plain;
+	}
+	free(plain);
+	return numbered;
 }
 
 static bool is_before(const struct timespec *a, const struct timespec *b)
@@ -131,7 +194,7 @@ static void symbolize(const struct ct_run_show *how, struct file *files, size_t 
 		if (p)
 			profiles[count++] = p;
 	}
-	ct_verb_symbolize_profiles(profiles, count, how->roots, done);
+	ct_symbolize_profiles(profiles, count, how->roots, done);
 	for (size_t i = 0, at = 0; i < n; i++) {
 		if (files[i].profile && (done[at].lines || done[at].names))
 			ct_write_file(files[i].profile, files[i].path);
@@ -190,9 +253,36 @@ static bool is_companion(const char *tail, const char *ext)
 	return false;
 }
 
+static struct program *program_of(struct files *f, const char *name)
+{
+	for (size_t i = 0; i < f->program_count; i++)
+		if (!strcmp(f->programs[i].name, name))
+			return &f->programs[i];
+	*CT_PUSH(f->programs, f->program_count, f->program_room) =
+		(struct program){ .name = ct_memory_strdup(name) };
+	return &f->programs[f->program_count - 1];
+}
+
+static void add_process(struct files *f, const struct file *file)
+{
+	const struct ct_profile *p = file->profile;
+	struct program *program;
+
+	if (!p || !p->mapping_count)
+		return;
+	program = program_of(f, ct_own_program_name(p, 0));
+	program->count++;
+	program->total = ct_add(program->total, file->total);
+	if (program->count == 1 || file->total > program->most) {
+		program->most = file->total;
+		program->largest = file->path;
+	}
+}
+
 static void take_file(struct files *f, const struct file *file, const char *ext)
 {
 	if (is_of_child(file->tail, ext)) {
+		add_process(f, file);
 		f->children = ct_add(f->children, file->total);
 		*CT_PUSH(f->process, f->count, f->room) = file->path;
 		return;
@@ -202,8 +292,10 @@ static void take_file(struct files *f, const struct file *file, const char *ext)
 		return;
 	}
 	*CT_PUSH(f->companions, f->companion_count, f->companion_room) = file->path;
-	if (file->total && !strncmp(file->tail, ".peak", 5))
+	if (file->total && !strncmp(file->tail, ".peak", 5)) {
 		f->peak = file->path;
+		f->peak_total = file->total;
+	}
 }
 
 static void take_files(const struct ct_run_show *how, struct files *f, struct file *files, size_t n,
@@ -211,8 +303,8 @@ static void take_files(const struct ct_run_show *how, struct files *f, struct fi
 {
 	symbolize(how, files, n);
 	for (size_t i = 0; i < n; i++) {
-		ct_model_free(files[i].profile);
 		take_file(f, &files[i], ext);
+		ct_model_free(files[i].profile);
 	}
 }
 
@@ -249,6 +341,19 @@ static void find_others(const struct ct_run_show *how, struct files *f, const ch
 	free(directory);
 }
 
+/* What was freed before the end, as by destructors of static objects, is only seen there. */
+static void say_peak(const struct files *f)
+{
+	char number[CT_NUMBER_ROOM], *word;
+
+	if (!f->peak || f->peak_total / PEAK_OVER <= f->own)
+		return;
+	word = ct_out_word(f->peak);
+	fprintf(stderr, "cprof:   %s at the high water: cprof leaks %s\n",
+		ct_numbers_format(number, f->peak_total, "bytes", "auto"), word);
+	free(word);
+}
+
 /* Prints the command that answers the question for which people take such a profile. */
 static void say_next(const char *mode, const char *path)
 {
@@ -272,13 +377,15 @@ static void say_files(const struct files *f, const char *path)
 	char *word = ct_out_word(path);
 
 	for (size_t i = 0; i < f->companion_count; i++)
-		fprintf(stderr, "cprof:   and %s\n", f->companions[i]);
+		fprintf(stderr, "%s %s%s", i ? "," : "cprof:   and",
+			i ? ct_base_name(f->companions[i]) : f->companions[i],
+			i + 1 < f->companion_count ? "" : "\n");
 	if (f->count == 2)
 		fprintf(stderr, "cprof:   and of its child %s\n", f->process[1]);
 	else if (f->count > 2)
 		fprintf(stderr,
 			"cprof:   and %zu of its children, %s.PID; one file of all: "
-			"cprof merge -children -o ALL.pb %s\n",
+			"cprof merge -children -o " ALL " %s\n",
 			f->count - 1, path, word);
 	free(word);
 }
@@ -373,6 +480,25 @@ void ct_run_show_flame(const struct ct_run_show *how)
 	free(drawn.paths);
 }
 
+void ct_run_show_spans(const char *least, char *const *paths, size_t count)
+{
+	if (least) {
+		fputc('\n', stderr);
+		call(&ct_verb_spans, ct_memory_printf("-slow=%s", least), NULL, paths, count);
+		return;
+	}
+	if (!has_spans)
+		return;
+	fputs("cprof: the slowest spans, and why: cprof spans", stderr);
+	for (size_t i = 0; i < count; i++) {
+		char *word = ct_out_word(paths[i]);
+
+		fprintf(stderr, " %s", word);
+		free(word);
+	}
+	fputc('\n', stderr);
+}
+
 static const char *nothing(const struct ct_run_show *how, const char *mode, bool empty)
 {
 	if (how->window && !strcmp(mode, "heap"))
@@ -394,19 +520,54 @@ static const char *nothing(const struct ct_run_show *how, const char *mode, bool
 	return "no samples: the command ended too soon";
 }
 
-static void show_top(const struct ct_run_show *how, const struct files *f, const char *mode)
+static int by_total(const void *x, const void *y)
+{
+	const struct program *a = x, *b = y;
+
+	return a->total != b->total ? (a->total > b->total ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+/* Prints which programs of a tree have most, and which process of each. */
+static void show_programs(const struct ct_run_show *how, struct files *f, const char *mode)
+{
+	const struct ct_profile *p = f->profile;
+	const char *unit = p && p->type_count ? ct_text(p, p->types[shown_type(how, p)].unit) : "";
+	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
+	int64_t all = ct_add(f->own, f->children);
+
+	fprintf(stderr, "cprof: %s of the command and %zu child%s together, by program:\n", mode,
+		f->count - 1, f->count == 2 ? "" : "ren");
+	qsort(f->programs, f->program_count, sizeof(*f->programs), by_total);
+	for (size_t i = 0; i < f->program_count && i < PROGRAMS; i++) {
+		const struct program *o = &f->programs[i];
+
+		if (!o->total)
+			return;
+		fprintf(stderr, "%10s %s  ", ct_numbers_format(number, o->total, unit, "auto"),
+			ct_numbers_percent(share, o->total, all));
+		ct_out_text(stderr, o->name);
+		if (o->count > 1)
+			fprintf(stderr, ", %zu processes, the largest %s", o->count,
+				ct_numbers_format(number, o->most, unit, "auto"));
+		fputs(": ", stderr);
+		ct_out_text(stderr, ct_base_name(o->largest));
+		fputc('\n', stderr);
+	}
+	if (f->program_count > PROGRAMS)
+		fprintf(stderr, "%20s%zu more\n", "", f->program_count - PROGRAMS);
+}
+
+static void show_top(const struct ct_run_show *how, struct files *f, const char *mode)
 {
 	char *const *paths = f->process;
 	/* The options keep the values of the mode before. */
 	const char *type = how->window && !strcmp(mode, "heap") ? ALLOCATED : "";
 	size_t count = 1;
 
+	ct_verb_top_for_run(how->several || f->children > f->own);
 	if (f->children > f->own) {
 		count = f->count;
-		fprintf(stderr,
-			count == 2 ? "cprof: %s of the command and its child together:\n"
-				   : "cprof: %s of the command and %zu of its children together:\n",
-			mode, count - 1);
+		show_programs(how, f, mode);
 	} else if (!f->own && f->peak) {
 		paths = &f->peak;
 		fputs("cprof: nothing sampled was in use at the end; at the high water:\n", stderr);
@@ -419,17 +580,21 @@ static void show_top(const struct ct_run_show *how, const struct files *f, const
 		     count);
 }
 
-void ct_run_show(const struct ct_run_show *how, const char *mode, const char *path)
+bool ct_run_show(const struct ct_run_show *how, const char *mode, const char *path)
 {
 	struct file own = { .path = (char *)path };
 	struct files f = { 0 };
 
 	ct_siblings_are_known();
+	setenv("CPROF_PAGER", "", 1);
 	*CT_PUSH(f.process, f.count, f.room) = ct_memory_strdup(path);
 	fputc('\n', stderr);
 	symbolize(how, &own, 1);
 	f.own = own.total;
 	f.profile = own.profile;
+	for (size_t i = 0; f.profile && i < f.profile->comment_count; i++)
+		has_spans |= ct_starts(ct_notes_comment(f.profile, i), "span ");
+	add_process(&f, &own);
 	find_others(how, &f, path);
 	if (how->flame)
 		remember_all(&f);
@@ -440,14 +605,22 @@ void ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	ct_model_free(f.profile);
 	fprintf(stderr, "cprof: %s profile: %s\n", mode, path);
 	say_files(&f, path);
-	if (f.own)
+	if (f.children > f.own && f.program_count)
+		say_next(mode, f.count > 2 && !strcmp(mode, "wall") ? ALL : f.programs[0].largest);
+	else if (f.own)
 		say_next(mode, path);
+	if (f.own)
+		say_peak(&f);
 	for (size_t i = 0; i < f.count; i++)
 		free(f.process[i]);
 	free(f.process);
+	for (size_t i = 0; i < f.program_count; i++)
+		free(f.programs[i].name);
+	free(f.programs);
 	for (size_t i = 0; i < f.companion_count; i++)
 		free(f.companions[i]);
 	free(f.companions);
+	return f.children <= f.own;
 }
 
 void ct_run_show_change(const char *mode, const char *before, const char *path)
@@ -458,9 +631,7 @@ void ct_run_show_change(const char *mode, const char *before, const char *path)
 		fprintf(stderr, "cprof: the %s profile of the run before: %s\n", mode, before);
 		return;
 	}
-	fprintf(stderr, "\ncprof: against the run before, %s:\n", before);
-	call(&ct_verb_diff, ct_memory_strdup("-nodecount=5"), NULL, paths, 2);
 	/* The table has the chance of sampling, but not that of who comes to a lock first. */
-	if (ct_control_modes[ct_control_modes_find(mode)].waits)
-		fputs("cprof: it is one run each: waits differ from run to run\n", stderr);
+	ct_diff_print_for_run(ct_control_modes[ct_control_modes_find(mode)].waits);
+	call(&ct_verb_diff, ct_memory_strdup("-nodecount=3"), NULL, paths, 2);
 }

@@ -108,14 +108,19 @@ struct how {
 	const char *process;
 };
 
+/* Prints "libfoo.so+0x1234", or "0x7f3746c39a46 in libfoo.so" where the file is missing that tells
+ * its addresses. */
 static void print_place(FILE *to, const struct ct_profile *p, const struct ct_location *l)
 {
-	const char *file = l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
+	const struct ct_mapping *m = l->mapping == CT_NONE ? NULL : &p->mappings[l->mapping];
+	bool in_file = m && m->start == m->offset;
 
-	fprintf(to, "0x%" PRIx64, l->address);
-	if (*file) {
+	if (in_file)
+		ct_out_text(to, ct_base_name(ct_text(p, m->file)));
+	fprintf(to, "%s0x%" PRIx64, in_file ? "+" : "", l->address);
+	if (m && !in_file && *ct_text(p, m->file)) {
 		fputs(" in ", to);
-		ct_out_text(to, ct_base_name(file));
+		ct_out_text(to, ct_base_name(ct_text(p, m->file)));
 	}
 }
 

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "core/read.h"
+#include "core/times.h"
 #include "verbs/verbs.h"
 
 static struct {
 	const char *mode, *output;
+	double last; /* ns; 0: all of the run */
 } my;
 
 static const struct ct_option options[] = {
@@ -23,7 +25,7 @@ static const struct ct_option options[] = {
 		"next number"),
 	CT_TEXT("o", "FILE", &my.output, NULL), CT_END
 };
-static const struct ct_option *const tables[] = { options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_filter_options, NULL };
 
 /* The companions' profiles, and the parts of their file names. A process that doesn't make one has
  * no samples for it. */
@@ -74,10 +76,14 @@ static struct ct_profile *ask_profile(int pid, const char *name, char **why)
 {
 	struct cp_control_message m;
 	struct ct_profile *p = NULL;
+	char last[32];
 	int err;
 
 	ct_control_request(&m, CP_CONTROL_DUMP);
 	ct_control_line(&m, "mode", name);
+	/* The process leaves out the rest, as cprof_dump_last does. */
+	snprintf(last, sizeof(last), "%.0f", my.last);
+	ct_control_line(&m, "last_ns", last);
 	err = ct_control_profile_ask(pid, &m, &p, why);
 	if (err && !*why)
 		*why = ct_memory_printf("process %s: %s: %s", ct_control_name(pid), name,
@@ -107,13 +113,25 @@ static char *free_path(int pid, int mode)
 	}
 }
 
+/* Returns what the options of time leave of P, which it frees; NULL after a message. */
+static struct ct_profile *cut(struct ct_profile *p, int pid)
+{
+	const char *name = ct_control_name(pid);
+	struct ct_profile *left = ct_times_filter(&p, &name, 1) ? NULL : ct_combine(&p, 1);
+
+	ct_model_free(p);
+	return left;
+}
+
 /* Writes P, which it frees, to PATH. */
 static int keep_profile(struct ct_profile *p, int pid, const char *path)
 {
 	int status = CT_FAILED;
 
-	ct_verb_symbolize_process(p, ct_control_pid(pid));
-	if (!ct_write_file(p, path)) {
+	ct_symbolize_process(p, ct_control_pid(pid));
+	if (ct_times_filter_active())
+		p = cut(p, pid);
+	if (p && !ct_write_file(p, path)) {
 		status = CT_OK;
 		if (strcmp(path, "-"))
 			printf("%s\n", path);
@@ -122,7 +140,8 @@ static int keep_profile(struct ct_profile *p, int pid, const char *path)
 	return status;
 }
 
-/* Writes the companions that have samples to files beside PATH. */
+/* Writes the companions that have samples, and times if those are asked for, to files beside PATH.
+ */
 static int keep_views(int pid, int mode, const char *path)
 {
 	int status = CT_OK;
@@ -135,7 +154,7 @@ static int keep_views(int pid, int mode, const char *path)
 			continue;
 		p = ask_profile(pid, views[i].name, &why);
 		free(why);
-		if (!p || !p->sample_count) {
+		if (!p || !p->sample_count || (ct_times_filter_active() && !p->times)) {
 			ct_model_free(p);
 			continue;
 		}
@@ -176,9 +195,10 @@ static int dump_process(int pid)
 	for (int m = 0; m < CT_MODES; m++)
 		count += on[m];
 	if (!count)
-		return say_why(ct_memory_printf("process %s: %s is not on; \"cprof ps\" lists the "
+		return say_why(ct_memory_printf("process %s: %s%s; \"cprof ps\" lists the "
 						"modes, \"cprof start\" turns one on",
-						ct_control_name(pid), my.mode ?: "a mode"));
+						ct_control_name(pid), my.mode ?: "no mode",
+						my.mode ? " is not on" : " is on"));
 	if (count > 1 && my.output)
 		return say_why(ct_memory_strdup("several modes are on: -output needs -mode"));
 	for (int m = 0; m < CT_MODES; m++)
@@ -198,7 +218,7 @@ static int verb_dump(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_dump,
 					"-mode=%s is not cpu, wall, heap, lock, io or event",
 					my.mode);
-	return dump_process(pid);
+	return ct_times_filter_last(&my.last) ? CT_FAILED : dump_process(pid);
 }
 
 const struct ct_verb ct_verb_dump = {

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/read.h"
+#include "core/report.h"
+#include "core/times.h"
 #include "verbs/verbs.h"
 
 static struct {
@@ -12,7 +14,7 @@ static struct {
 } my;
 
 static const struct ct_option options[] = { CT_FLAG("json", &my.json, "print JSON"), CT_END };
-static const struct ct_option *const tables[] = { options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_filter_options, NULL };
 
 /* Number of locations of a mapping, and of those with a function's name. */
 struct use {
@@ -85,6 +87,49 @@ static void print_types(const struct ct_profile *p)
 	}
 }
 
+static size_t count_names(const struct ct_profile *p)
+{
+	bool *seen = ct_memory_alloc(p->string_count * sizeof(*seen));
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->times->span_count; i++) {
+		n += !seen[p->times->spans[i].name];
+		seen[p->times->spans[i].name] = true;
+	}
+	free(seen);
+	return n;
+}
+
+static void put_count(size_t n, const char *what, const char *after)
+{
+	printf("%zu %s%s%s", n, what, n == 1 ? "" : "s", after);
+}
+
+static void print_times(const struct ct_profile *p)
+{
+	const struct ct_times *t = p->times;
+	const char *type = ct_text(p, p->types[ct_times_type(p)].type);
+	char share[CT_NUMBER_ROOM], kept[CT_NUMBER_ROOM];
+
+	printf("%s%-10s%s %zu events from %.3f s to %.3f s", ct_out_paint(CT_BOLD), "times",
+	       ct_out_paint(CT_PLAIN), t->event_count, (double)t->from / 1e9, (double)t->end / 1e9);
+	if (t->thinning > 1)
+		printf(", each for %" PRIu64, t->thinning);
+	ct_numbers_percent(share, (int64_t)(ct_times_share(p, ct_times_type(p)) * 1e6), 1000000);
+	printf(": %s of all ", ct_trimmed(share));
+	ct_out_text(stdout, type);
+	printf("\n%11s", "");
+	put_count(t->thread_count, "thread", ", ");
+	put_count(t->span_count, "span", " of ");
+	put_count(count_names(p), "name", ", ");
+	put_count(t->wake_count, "wake", ", memory and CPU time at ");
+	put_count(t->counter_count, "moment", "");
+	if (t->keep)
+		printf("; the last %s were kept",
+		       ct_numbers_format(kept, (int64_t)t->keep, "nanoseconds", "auto"));
+	putchar('\n');
+}
+
 static void print_info(const struct ct_profile *p)
 {
 	struct use *uses = count_uses(p);
@@ -110,6 +155,8 @@ static void print_info(const struct ct_profile *p)
 	printf("%s%-10s%s %zu samples, %zu locations, %zu functions, %zu label sets\n",
 	       ct_out_paint(CT_BOLD), "holds", ct_out_paint(CT_PLAIN), p->sample_count,
 	       p->location_count, p->function_count, p->label_set_count - 1);
+	if (p->times && p->type_count)
+		print_times(p);
 	info_line("mappings", "");
 	for (uint32_t i = 0; i < p->mapping_count; i++)
 		print_mapping(p, i, uses[i]);
@@ -165,6 +212,30 @@ static void json_resident(struct ct_json *j, const struct ct_profile *p)
 	ct_json_close(j, '}');
 }
 
+static void json_times(struct ct_json *j, const struct ct_profile *p)
+{
+	const struct ct_times *t = p->times;
+
+	if (!t || !p->type_count)
+		return;
+	ct_json_open(j, "times", '{');
+	ct_json_integer(j, "events", (int64_t)t->event_count);
+	ct_json_integer(j, "from_ns", (int64_t)t->from);
+	ct_json_integer(j, "end_ns", (int64_t)t->end);
+	ct_json_integer(j, "thinning", (int64_t)t->thinning);
+	ct_json_integer(j, "seen", (int64_t)t->seen);
+	ct_json_integer(j, "budget_bytes", (int64_t)t->budget);
+	ct_json_integer(j, "keep_ns", (int64_t)t->keep);
+	ct_json_text(j, "type", ct_text(p, p->types[ct_times_type(p)].type));
+	ct_json_number(j, "share", ct_times_share(p, ct_times_type(p)));
+	ct_json_integer(j, "threads", (int64_t)t->thread_count);
+	ct_json_integer(j, "spans", (int64_t)t->span_count);
+	ct_json_integer(j, "span_names", (int64_t)count_names(p));
+	ct_json_integer(j, "wakes", (int64_t)t->wake_count);
+	ct_json_integer(j, "counters", (int64_t)t->counter_count);
+	ct_json_close(j, '}');
+}
+
 static void print_json(const struct ct_profile *p)
 {
 	struct ct_json j = ct_json_to(stdout);
@@ -188,6 +259,7 @@ static void print_json(const struct ct_profile *p)
 	ct_json_integer(&j, "samples", (int64_t)p->sample_count);
 	ct_json_integer(&j, "locations", (int64_t)p->location_count);
 	ct_json_integer(&j, "functions", (int64_t)p->function_count);
+	json_times(&j, p);
 	json_mappings(&j, p);
 	json_resident(&j, p);
 	ct_json_open(&j, "comments", '[');
@@ -199,7 +271,7 @@ static void print_json(const struct ct_profile *p)
 
 static int verb_info(int argc, char **argv)
 {
-	struct ct_profile *p = ct_read_source(*argv);
+	struct ct_profile *p = ct_load_file(*argv);
 
 	(void)argc;
 	if (!p)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "verbs/verbs.h"
 
@@ -24,7 +25,8 @@ static const struct ct_option options[] = {
 	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "stacks shown (10; 0: all)"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+						  ct_short_name_options, NULL };
 
 /* Returns the columns left for a stack after BEFORE columns; 0: any number. */
 static size_t room_for_stack(size_t before)
@@ -33,7 +35,7 @@ static size_t room_for_stack(size_t before)
 
 	if (ct_short_name_never())
 		return 0;
-	if (!columns)
+	if (!columns || !ct_short_name_on_terminal())
 		return STACK_WITHOUT_TERMINAL;
 	return columns > before ? columns - before : 0;
 }
@@ -161,21 +163,25 @@ static const char *what_of(const struct ct_leak_dump *d)
 static void leaks_heading(const struct ct_leaks *l)
 {
 	const struct ct_leak_dump *first = &l->dumps[0], *last = &l->dumps[l->count - 1];
-	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM];
+	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM], d[CT_NUMBER_ROOM];
 
 	if (l->count == 1) {
 		printf("%s: %s in %lld block%s\n", what_of(last),
 		       bytes_text(a, (double)last->bytes), (long long)last->blocks,
 		       last->blocks == 1 ? "" : "s");
+		if (!l->row_count)
+			return;
 		printf("%s%10s%s %6s %10s %10s%s  %s%s\n", ct_out_paint(CT_DIM), "in use",
 		       l->has_errors ? "   error" : "", "share", "blocks", "each",
 		       last->has_ages ? "   age" : "", "where", ct_out_paint(CT_PLAIN));
 		return;
 	}
-	printf("In use: %s, then %s: %s %s in %.3g minutes, %zu dumps\n",
-	       bytes_text(a, (double)first->bytes), bytes_text(b, (double)last->bytes),
+	printf("In use: %s, then %s: %s %s in %s, %zu dumps\n", bytes_text(a, (double)first->bytes),
+	       bytes_text(b, (double)last->bytes),
 	       bytes_text(c, fabs((double)last->bytes - (double)first->bytes)),
-	       last->bytes < first->bytes ? "less" : "more", l->minutes, l->count);
+	       last->bytes < first->bytes ? "less" : "more",
+	       ct_numbers_format(d, ct_numbers_clamp(l->minutes * 60e9), "nanoseconds", "auto"),
+	       l->count);
 	if (l->row_count == l->few)
 		printf("No stack grew by more than chance explains.\n");
 	if (l->row_count)
@@ -202,6 +208,28 @@ static bool put_rows(const struct ct_leaks *l, size_t from, size_t end, size_t m
 	return cut;
 }
 
+/* Returns whether nothing was in use in the only dump, as where a program frees all at its end;
+ * then names the file of its high water. */
+static bool say_nothing_in_use(const struct ct_leaks *l)
+{
+	const struct ct_leak_dump *d = &l->dumps[0];
+	const char *extension = ct_run_show_extension(d->file);
+	char *peak, *word;
+
+	if (l->count > 1 || d->bytes || l->row_count)
+		return false;
+	peak = ct_memory_printf("%.*s.peak%s", (int)(extension - d->file), d->file, extension);
+	word = ct_out_word(peak);
+	if (!access(peak, R_OK))
+		fprintf(stderr,
+			"cprof: hint: nothing sampled was in use then; at the high water: "
+			"cprof leaks %s\n",
+			word);
+	free(word);
+	free(peak);
+	return true;
+}
+
 static int print_leaks(const struct ct_leaks *l)
 {
 	size_t sure = l->row_count - l->few;
@@ -210,7 +238,6 @@ static int print_leaks(const struct ct_leaks *l)
 	bool has_table = false, cut;
 	int status;
 
-	ct_short_name_columns();
 	ct_out_begin();
 	leaks_heading(l);
 	cut = put_rows(l, 0, sure, (size_t)my.rows);
@@ -233,8 +260,8 @@ static int print_leaks(const struct ct_leaks *l)
 		has_table = true;
 	}
 	status = ct_out_end();
-	if (has_table)
-		ct_resident_hint(&resident);
+	if (!say_nothing_in_use(l) && has_table)
+		ct_resident_hint(l->dumps[l->count - 1].p, &resident);
 	if (l->count == 1)
 		ct_siblings_say(l->dumps[0].p, l->dumps[0].file);
 	return status;

@@ -11,11 +11,19 @@
 #define MARGIN 5
 
 static const char *source_path, *trim_path;
+static bool disasm, all;
+static struct ct_list debug_dirs;
 
 static const struct ct_option options[] = {
 	CT_TEXT("source_path", "DIRS", &source_path,
 		"where to look for sources, separated by colons"),
-	CT_TEXT("trim_path", "PREFIXES", &trim_path, "removed from the sources' paths"), CT_END
+	CT_TEXT("trim_path", "PREFIXES", &trim_path, "removed from the sources' paths"),
+	CT_FLAG("disasm", &disasm,
+		"instructions; of a long function those around hot ones (needs libcapstone)"),
+	CT_FLAG("all", &all, "with -disasm: every instruction"),
+	CT_LIST("debug-dir", "DIR", &debug_dirs,
+		"with -disasm: look for programs and debug files in DIR, as symbolize does"),
+	CT_END
 };
 
 /* The nodes of one function in one file: order[first .. first + count - 1]. */
@@ -160,7 +168,7 @@ static void head(struct listing *l, const struct routine *t)
 	fputs(" in ", stdout);
 	ct_out_text(stdout, t->file);
 	puts(ct_out_paint(CT_PLAIN));
-	printf("%10s %10s (flat, cum) %s of Total\n", ct_report_value(l->r, a, t->flat),
+	printf("%10s %10s (own, total) %s of all\n", ct_report_value(l->r, a, t->flat),
 	       ct_report_value(l->r, b, t->cum), ct_report_share(l->r, c, t->cum));
 }
 
@@ -268,13 +276,23 @@ static int list_routines(struct ct_report *r, struct ct_regex *pick, const char 
 			"--in-place %s\" adds them, where there is debug information\n",
 			file, file);
 	} else if (count) {
-		ct_out_begin();
+		ct_report_begin(r);
 		show_all(&l, nodes, count);
 		status = ct_out_end();
 	} else {
 		fprintf(stderr, "cprof: no function matches %s\n", pattern);
 	}
 	free(nodes);
+	return status;
+}
+
+static int list_instructions(struct ct_report *r, struct ct_regex *pick, const char *pattern)
+{
+	const char **roots = ct_verb_symbolize_roots(&debug_dirs);
+	const struct ct_list_disasm wish = { pattern, source_path, trim_path, roots, all };
+	int status = ct_list_disasm(r, pick, &wish);
+
+	free(roots);
 	return status;
 }
 
@@ -288,9 +306,11 @@ static int verb_list(int argc, char **argv)
 		return ct_options_status(first);
 	if (argc - first < 2)
 		return ct_options_wrong(&ct_verb_list, "an expression and a profile are needed");
+	ct_report_say_swapped("list", argv + first);
 	pick = ct_regex_new("list", argv[first]);
 	if (pick && !ct_report_open(&r, argv + first + 1, argc - first - 1)) {
-		status = list_routines(&r, pick, argv[first], argv[first + 1]);
+		status = disasm ? list_instructions(&r, pick, argv[first])
+				: list_routines(&r, pick, argv[first], argv[first + 1]);
 		ct_report_close(&r);
 	}
 	ct_regex_free(pick);
@@ -302,6 +322,8 @@ const struct ct_verb ct_verb_list = {
 	.operands = "REGEX FILE...",
 	.summary = "The source of the functions that match, with each line's values",
 	.details = "Needs a profile with lines: Go's have them, libcprof's after \"cprof "
-		   "symbolize\".\n",
+		   "symbolize\".\nWith -disasm: its instructions, of x86_64 and aarch64, for which "
+		   "nothing but the\nprogram's file is needed; REGEX may be a name like "
+		   "dash+0x9ca0.\n",
 	.run = verb_list,
 };

@@ -12,6 +12,8 @@
 /* Width of " 12.34ms function" on either side. */
 #define NUMBER_WIDTH 10
 #define WIDTH_WITHOUT_TERMINAL 100
+/* The stack of waits that are shorter than the threshold. */
+#define SHORT "[short waits]"
 
 static struct {
 	const char *own;
@@ -23,13 +25,14 @@ static const struct ct_option options[] = {
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a lock (5; 0: all)"),
 	CT_INTEGER("locks", "N", &my.locks, "locks shown (10; 0: all)"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+						  ct_filter_options, ct_short_name_options, NULL };
 
 /* One side: waiters, holders or wakers. Names in FUNCTIONS are "lock\tfunction". */
 struct side {
 	struct ct_profile *p; /* NULL: there is no such file */
 	struct ct_sums locks, functions;
-	int64_t total;
+	int64_t total;	  /* without waits for something to do */
 	bool has_longest; /* the file has the longest wait of each row */
 	bool wakers;	  /* each stack begins with the waking thread's stack */
 };
@@ -66,11 +69,41 @@ static void add_to(struct ct_sum *sum, int64_t delay, int64_t waits, int64_t lon
 	sum->longest = longest > sum->longest ? longest : sum->longest;
 }
 
-/* Returns -1 after a message if FILE is no lock profile, or -own is no valid expression. */
-static int sum_up(struct side *s, const char *file)
+/* Waits below the threshold are counted together, without a lock and a stack. Wakers without a lock
+ * ended waits for the end of a thread. */
+static const char *lock_of(const struct side *s, size_t sample)
+{
+	const char *lock = ct_own_stack_label(s->p, sample, "lock");
+
+	if (lock)
+		return lock;
+	if (s->wakers)
+		return "(end of a thread)";
+	return strcmp(ct_own_stack_name(s->p, &s->p->samples[sample], 0), SHORT) ? "(no lock)"
+										 : SHORT;
+}
+
+/* Is the lock mostly waited for by threads that have nothing to do? */
+static bool is_idle(const struct ct_sum *lock)
+{
+	return lock->idle && lock->idle > lock->value / 2;
+}
+
+static int idle_last(const void *x, const void *y)
+{
+	const struct ct_sum *a = x, *b = y;
+
+	if (is_idle(a) != is_idle(b))
+		return is_idle(a) - is_idle(b);
+	return a->value != b->value ? (a->value > b->value ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+/* Returns -1 after a message if FILE is no lock profile, or an option is no valid expression. */
+static int sum_up(struct side *s, const char *file, bool filtered)
 {
 	const struct ct_profile *p = s->p;
 	size_t delay, waits;
+	struct ct_idle *t;
 	struct ct_own *o;
 
 	if (!find_types(p, &waits, &delay) || !has_locks(p))
@@ -78,24 +111,40 @@ static int sum_up(struct side *s, const char *file)
 	o = ct_own_new(p, my.own);
 	if (!o)
 		return -1;
+	/* Where loops are is learnt before the filters, from all samples. */
+	t = ct_idle_new(o, p);
+	if (filtered && ct_filter_alone(s->p)) {
+		ct_idle_free(t);
+		ct_own_free(o);
+		return -1;
+	}
 	for (size_t i = 0; i < p->sample_count; i++) {
-		const char *lock = ct_own_stack_label(p, i, "lock");
+		const char *cause = ct_idle_cause(p, i);
+		const char *lock = lock_of(s, i);
 		int64_t value = ct_values(p, i)[delay], count = ct_values(p, i)[waits];
 		int64_t longest = ct_own_stack_number(p, i, "longest", 0);
-		struct ct_sum *sum = ct_own_stack_sum(&s->locks, lock ? lock : "(no lock)");
+		struct ct_sum *sum = ct_own_stack_sum(&s->locks, lock);
 		char *function = s->wakers ? ct_own_stack_waker(o, p, i)
 					   : ct_memory_strdup(ct_own_stack_function(o, p, i));
 		char *both = ct_memory_printf("%s\t%s", sum->name, function);
 
 		add_to(sum, value, count, longest);
+		if (cause)
+			sum->cause = cause;
+		if (ct_idle_is(t, i))
+			sum->idle = ct_add(sum->idle, value);
 		add_to(ct_own_stack_sum(&s->functions, both), value, count, longest);
 		s->has_longest |= longest > 0;
-		s->total = ct_add(s->total, value);
 		free(both);
 		free(function);
 	}
-	ct_own_stack_sort(&s->locks);
+	for (size_t i = 0; i < s->locks.count; i++)
+		if (!is_idle(&s->locks.list[i]))
+			s->total = ct_add(s->total, s->locks.list[i].value);
+	if (s->locks.count)
+		qsort(s->locks.list, s->locks.count, sizeof(*s->locks.list), idle_last);
 	ct_own_stack_sort(&s->functions);
+	ct_idle_free(t);
 	ct_own_free(o);
 	return 0;
 }
@@ -186,11 +235,20 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 
 	putchar('\n');
 	fputs(ct_out_paint(CT_BOLD), stdout);
+	if (lock->cause)
+		printf("%s ", lock->cause);
 	ct_out_text(stdout, lock->name);
-	printf("%s: %s in %lld wait%s, %s of all", ct_out_paint(CT_PLAIN),
-	       ct_numbers_format(number, lock->value, "nanoseconds", "auto"),
-	       (long long)lock->count, lock->count == 1 ? "" : "s",
-	       ct_trimmed(ct_numbers_percent(share, lock->value, waiters->total)));
+	printf("%s: %s in ", ct_out_paint(CT_PLAIN),
+	       ct_numbers_format(number, lock->value, "nanoseconds", "auto"));
+	if (lock->count)
+		printf("%lld wait%s, ", (long long)lock->count, lock->count == 1 ? "" : "s");
+	else
+		fputs("a part of a wait, ", stdout);
+	if (is_idle(lock))
+		fputs("mostly for something to do", stdout);
+	else
+		printf("%s of all",
+		       ct_trimmed(ct_numbers_percent(share, lock->value, waiters->total)));
 	if (lock->count > 0)
 		printf(", %s each",
 		       ct_numbers_format(mean, lock->value / lock->count, "nanoseconds", "auto"));
@@ -202,36 +260,37 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 		       ct_trimmed(
 			       ct_numbers_percent(wall, lock->value, waiters->p->duration_nanos)));
 	putchar('\n');
-	put_functions(waiters, has_lock(wakers, lock->name) ? wakers : holders, lock->name);
+	if (strcmp(lock->name, SHORT) != 0)
+		put_functions(waiters, has_lock(wakers, lock->name) ? wakers : holders, lock->name);
 }
 
 static int print_locks(const struct side *waiters, const struct side *holders,
 		       const struct side *wakers)
 {
 	char total[CT_NUMBER_ROOM], length[CT_NUMBER_ROOM];
+	size_t idle = 0, several = 0, busy;
 	size_t shown = my.locks && (size_t)my.locks < waiters->locks.count ? (size_t)my.locks
 									   : waiters->locks.count;
 
-	ct_short_name_columns();
+	for (size_t i = 0; i < waiters->locks.count; i++) {
+		idle += is_idle(&waiters->locks.list[i]);
+		several += !strcmp(waiters->locks.list[i].name, SHORT);
+	}
+	busy = waiters->locks.count - idle - several;
 	ct_out_begin();
-	printf("Waits for locks: %s of threads' time in %s, %zu lock%s\n",
+	printf("Waits for locks: %s of threads' time in %s, %zu lock%s",
 	       ct_numbers_format(total, waiters->total, "nanoseconds", "auto"),
-	       ct_numbers_format(length, waiters->p->duration_nanos, "nanoseconds", "auto"),
-	       waiters->locks.count, waiters->locks.count == 1 ? "" : "s");
+	       ct_numbers_format(length, waiters->p->duration_nanos, "nanoseconds", "auto"), busy,
+	       busy == 1 ? "" : "s");
+	if (idle)
+		printf("; and %zu where workers wait for something to do", idle);
+	putchar('\n');
 	for (size_t i = 0; i < shown; i++)
 		put_lock(waiters, holders, wakers, &waiters->locks.list[i]);
 	if (shown < waiters->locks.count)
 		printf("\n%zu more lock%s\n", waiters->locks.count - shown,
 		       waiters->locks.count - shown == 1 ? "" : "s");
 	return ct_out_end();
-}
-
-/* Returns NAME.holders.EXT or NAME.wakers.EXT for NAME.EXT; the caller frees it. */
-static char *beside_of(const char *file, const char *companion)
-{
-	const char *extension = ct_run_show_extension(file);
-
-	return ct_memory_printf("%.*s.%s%s", (int)(extension - file), file, companion, extension);
 }
 
 /* A companion has the form of a file of waits, but other types. Returns its name, or NULL. */
@@ -251,17 +310,27 @@ static void release_side(struct side *s)
 	ct_model_free(s->p);
 }
 
-/* Reads the companion of FILE into S, if there is one. */
-static void read_beside(struct side *s, const char *file, const char *companion)
+/* Reads the companions of FILES into S, if there are any. */
+static void read_beside(struct side *s, char *const *files, int count, const char *companion)
 {
-	char *beside = beside_of(file, companion);
+	char **beside = ct_memory_alloc((size_t)count * sizeof(*beside));
+	int n = 0;
 
-	if (!access(beside, R_OK))
-		s->p = ct_read_source(beside);
-	if (s->p && sum_up(s, beside)) {
+	for (int i = 0; i < count; i++) {
+		beside[n] = ct_run_show_beside(files[i], companion);
+		if (access(beside[n], R_OK))
+			free(beside[n]);
+		else
+			n++;
+	}
+	if (n)
+		s->p = ct_load_files(beside, n);
+	if (s->p && sum_up(s, *beside, false)) {
 		ct_model_free(s->p);
 		s->p = NULL;
 	}
+	while (n > 0)
+		free(beside[--n]);
 	free(beside);
 }
 
@@ -297,17 +366,17 @@ static void say_next(const struct side *waiters, const struct side *holders)
 	fputs("' -ignore=lock FILE\"\n", stderr);
 }
 
-static int print_all(const struct side *waiters, const char *file)
+static int print_all(const struct side *waiters, char *const *files, int count)
 {
 	struct side holders = { .p = NULL }, wakers = { .wakers = true };
 	int status;
 
-	read_beside(&holders, file, "holders");
-	read_beside(&wakers, file, "wakers");
+	read_beside(&holders, files, count, "holders");
+	read_beside(&wakers, files, count, "wakers");
 	status = print_locks(waiters, &holders, &wakers);
 	say_next(waiters, &holders);
 	if (!holders.p && !wakers.p && waiters->total) {
-		char *beside = beside_of(file, "holders");
+		char *beside = ct_run_show_beside(*files, "holders");
 
 		fprintf(stderr, "cprof: the holders of the locks are not known: there is no %s\n",
 			beside);
@@ -321,19 +390,18 @@ static int print_all(const struct side *waiters, const char *file)
 static int verb_locks(int argc, char **argv)
 {
 	const char *file = *argv;
-	struct side waiters = { .p = ct_read_source(file) };
+	struct side waiters = { .p = ct_load_files(argv, argc) };
 	const char *companion = waiters.p ? companion_of(waiters.p) : NULL;
 	int status = CT_FAILED;
 
-	(void)argc;
 	if (companion)
 		fprintf(stderr,
 			"cprof locks: %s is of the %s; give the lock profile itself, the name "
 			"without \".%s\"\n",
 			file, companion, companion);
-	else if (waiters.p && !sum_up(&waiters, file))
-		status = print_all(&waiters, file);
-	if (waiters.p && status == CT_OK)
+	else if (waiters.p && !sum_up(&waiters, file, true))
+		status = print_all(&waiters, argv, argc);
+	if (argc == 1 && status == CT_OK)
 		ct_siblings_say(waiters.p, file);
 	release_side(&waiters);
 	return status;
@@ -341,16 +409,20 @@ static int verb_locks(int argc, char **argv)
 
 const struct ct_verb ct_verb_locks = {
 	.name = "locks",
-	.operands = "FILE",
+	.operands = "FILE...",
 	.summary = "Each lock by name, with the functions that wait for it and that hold it",
 	.details =
-		"FILE is a lock profile. Holders are read from NAME.holders.EXT beside it. For a "
+		"FILE is a lock profile; several are merged. Holders are read from "
+		"NAME.holders.EXT "
+		"beside each. For a "
 		"condition, a\nsemaphore, a barrier or a futex, NAME.wakers.EXT tells who ended "
 		"the waits.\n"
-		"Waiters, holders and wakers are the innermost functions of your own code.\n",
+		"Waiters, holders and wakers are the innermost functions of your own code. Filters "
+		"choose waits;\nwho holds their locks is shown whole. Those by time and span also "
+		"choose what "
+		"holders caused:\nof the chosen waits.\n",
 	.tables = tables,
-	.wanted = "one lock profile is needed, not %d",
+	.wanted = "a lock profile is needed",
 	.least = 1,
-	.most = 1,
 	.run = verb_locks,
 };

@@ -20,8 +20,8 @@ static const struct ct_option options[] = {
 		"with each FILE also the files FILE.PID of processes that its process started"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_filter_options, ct_load_options,
-						  NULL };
+static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+						  ct_filter_options, ct_load_options, NULL };
 
 /* Says what pprof may leave out, which depends on all samples. */
 static void say_what_to_drop(struct ct_profile *p)
@@ -116,6 +116,8 @@ static int verb_merge(int argc, char **argv)
 		ct_model_free(p);
 	if (merged && !ct_write_file(merged, output))
 		status = unread ? CT_FAILED : CT_OK;
+	if (merged && ct_load_lost_times())
+		fprintf(stderr, "cprof merge: %s\n", ct_load_lost_times());
 	if (merged && unread)
 		fprintf(stderr, "cprof merge: left out: %zu %s of children\n", unread,
 			unread == 1 ? "file" : "files");

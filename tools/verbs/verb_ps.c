@@ -221,8 +221,9 @@ static int verb_ps(int argc, char **argv)
 	if (r.count)
 		qsort(r.items, r.count, sizeof(*r.items), by_pid);
 	else if (!my.json && !argc && !r.elsewhere_count)
-		fputs("cprof: no process answers: one has a control socket while a mode is on, or "
-		      "from the start with CPROF_CONTROL=on\n",
+		fputs("cprof: no process is being profiled, as far as can be seen: start one with "
+		      "\"cprof run\", or with LD_PRELOAD=libcprof.so and CPUPROFILE=FILE or "
+		      "CPROF_CONTROL=on\n",
 		      stderr);
 	say_elsewhere(&r);
 	ct_out_begin();

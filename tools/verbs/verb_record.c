@@ -129,21 +129,19 @@ static void wait_for_end(const struct window *windows, unsigned n, int pid, doub
 	struct pollfd process = { .fd = (int)syscall(SYS_pidfd_open, ct_control_pid(pid), 0),
 				  .events = POLLIN };
 	double began = ct_now(), passed;
-	bool shown = isatty(STDERR_FILENO);
+	char text[80];
 
 	while ((passed = ct_now() - began) < seconds && !interrupted) {
 		double left = seconds - passed;
 
-		if (shown)
-			fprintf(stderr, "\rcprof: recording, %.0f of %.0f s ", passed, seconds);
-		fflush(stderr);
+		snprintf(text, sizeof(text), "cprof: recording, %.0f of %.0f s ", passed, seconds);
+		ct_out_guard_progress(text);
 		for (unsigned i = 0; i < n; i++)
 			ct_window_turn_away(windows[i].window);
 		if (poll(&process, 1, left < 0.1 ? (int)(left * 1000) + 1 : 100) > 0)
 			break;
 	}
-	if (shown)
-		fputs("\r\033[K", stderr);
+	ct_out_guard_progress(NULL);
 	if (process.fd >= 0 && poll(&process, 1, 0) == 1)
 		fprintf(stderr, "cprof: process %s has ended after %.1f s\n", ct_control_name(pid),
 			ct_now() - began);
@@ -198,13 +196,27 @@ static int record_process(int pid, double seconds)
 	return status;
 }
 
+const struct ct_option *const ct_verb_record_tables[] = { ct_mode_options_table, options,
+							  ct_own_options, ct_short_name_options,
+							  NULL };
+
+int ct_verb_record_check(const struct ct_verb *verb)
+{
+	if (ct_options_seconds(my.seconds) <= 0)
+		return ct_options_wrong(verb, "-for=%s is no duration", my.seconds);
+	return ct_mode_options_check(verb) || ct_own_table_check() ? CT_FAILED : CT_OK;
+}
+
+int ct_verb_record_process(int pid)
+{
+	if (!ct_mode_options_count())
+		ct_mode_options[CT_CPU].value = "";
+	return record_process(pid, ct_options_seconds(my.seconds));
+}
+
 static int verb_record(int argc, char **argv)
 {
-	const struct ct_option *const tables[] = { ct_mode_options_table, options, ct_own_options,
-						   ct_short_name_options, NULL };
-	int first = ct_options_parse(&ct_verb_record, argc, argv, tables);
-	double seconds;
-	int pid;
+	int first = ct_options_parse(&ct_verb_record, argc, argv, ct_verb_record_tables), pid;
 
 	if (first < 0)
 		return ct_options_status(first);
@@ -219,14 +231,7 @@ static int verb_record(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_record,
 					CT_CONTROL_NO_PROCESS "; \"cprof run\" records a command",
 					argv[first]);
-	seconds = ct_mode_options_seconds(my.seconds);
-	if (seconds <= 0)
-		return ct_options_wrong(&ct_verb_record, "-for=%s is no duration", my.seconds);
-	if (ct_mode_options_check(&ct_verb_record) || ct_own_table_check())
-		return CT_FAILED;
-	if (!ct_mode_options_count())
-		ct_mode_options[CT_CPU].value = "";
-	return record_process(pid, seconds);
+	return ct_verb_record_check(&ct_verb_record) ? CT_FAILED : ct_verb_record_process(pid);
 }
 
 const struct ct_verb ct_verb_record = {

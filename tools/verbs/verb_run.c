@@ -5,6 +5,7 @@
  * command's exit status or signal. If something can't be profiled, a message says so, and why,
  * before the command runs.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,24 +16,31 @@
 #include "flame/flame.h"
 #include "verbs/verbs.h"
 
+/* The results of three modes fit on a screen of 50 rows. */
+#define ROWS 15
+#define ROWS_OF_SEVERAL 7
+
 static struct {
-	const char *output, *flame, *seconds;
+	const char *output, *flame, *seconds, *slow;
 	long top, keep;
 	bool open;
 	struct ct_list roots;
-} my = { .top = 15, .keep = 1 };
+} my = { .top = -1, .keep = 1 };
 
 static const struct ct_option options[] = {
 	CT_TEXT("output", "PATH", &my.output,
 		"where to write the profile; several modes: PATH with each mode's name in it"),
 	CT_TEXT("o", "PATH", &my.output, NULL),
-	CT_INTEGER("top", "N", &my.top, "show N rows of each profile (15); 0: none"),
+	CT_INTEGER("top", "N", &my.top,
+		   "show N rows of each profile (15; 7 of several modes); 0: none"),
 	CT_INTEGER("keep", "N", &my.keep,
 		   "keep N earlier profiles (1), as NAME.before.EXT, and compare with the latest"),
 	CT_TEXT("flame", "FILE", &my.flame,
 		"also write a flame graph to FILE (.html or .svg), a tab for each mode"),
 	CT_FLAG("open", &my.open, "show the flame graph in a browser"),
 	CT_TEXT("for", "DUR", &my.seconds, "end the command after DUR (10s, 5m) with SIGTERM"),
+	CT_TEXT("slow", "DUR", &my.slow,
+		"afterwards, the slowest spans of those that took at least DUR (10ms)"),
 	CT_LIST("debug-dir", "DIR", &my.roots, "look for debug files in DIR, too"),
 	CT_END
 };
@@ -69,7 +77,7 @@ static void add_setting(struct plan *p, char *setting)
 
 static int make_plan(struct plan *p, const char *command, const char *program)
 {
-	char *preload = ct_preload_setting("run");
+	char *preload = ct_preload_setting("run", program);
 	unsigned count = ct_mode_options_count();
 
 	if (!preload)
@@ -148,11 +156,12 @@ static void say_nothing_written(int mode, const char *path, const struct ct_ende
 	free(directory);
 }
 
-static void show_change(struct plan *p, int mode)
+/* The run before has left the command's own file, so the change of a tree isn't known. */
+static void show_change(struct plan *p, int mode, bool of_command)
 {
 	char *before = ct_run_keep_store(&p->before[mode], p->path[mode], my.keep);
 
-	if (before && my.top)
+	if (before && my.top && of_command)
 		ct_run_show_change(ct_control_modes[mode].name, before, p->path[mode]);
 	free(before);
 }
@@ -161,25 +170,79 @@ static void show_change(struct plan *p, int mode)
 static void show_files(struct plan *p, const char *why, const struct ct_ended *end)
 {
 	const char **roots = ct_verb_symbolize_roots(&my.roots);
-	struct ct_run_show how = { p->start, roots, my.top, my.flame, my.open, false };
-	unsigned written = 0;
+	bool several = ct_mode_options_count() > 1;
+	struct ct_run_show how = { .start = p->start,
+				   .roots = roots,
+				   .top = my.top >= 0 ? my.top
+					  : several   ? ROWS_OF_SEVERAL
+						      : ROWS,
+				   .several = several,
+				   .flame = my.flame,
+				   .open = my.open };
+	char *written[CT_MODES];
+	size_t count = 0;
 
 	for (int m = 0; m < CT_MODES; m++) {
 		if (!p->path[m])
 			continue;
 		if (ct_run_show_wrote(&how, p->path[m])) {
-			ct_run_show(&how, ct_control_modes[m].name, p->path[m]);
-			show_change(p, m);
-			written++;
+			show_change(p, m, ct_run_show(&how, ct_control_modes[m].name, p->path[m]));
+			written[count++] = p->path[m];
 		} else if (!why) {
 			say_nothing_written(m, p->path[m], end);
 		}
 	}
-	if (why && !written)
+	if (why && !count)
 		fprintf(stderr, "cprof: no profile was written: %s\n", why);
+	if (count)
+		ct_run_show_spans(my.slow, written, count);
 	if (how.flame)
 		ct_run_show_flame(&how);
 	free(roots);
+}
+
+/* Does process PID have one of P's paths of profiles in its environment? */
+static bool is_of_run(const struct plan *p, const char *pid)
+{
+	char *path = ct_memory_printf("/proc/%s/environ", pid), *line = NULL;
+	FILE *f = fopen(path, "re");
+	bool found = false;
+	size_t room = 0;
+
+	while (f && !found && getdelim(&line, &room, '\0', f) > 0)
+		for (unsigned i = 0; i < p->count && !found; i++)
+			found = strstr(p->settings[i], "PROFILE=/") &&
+				!strcmp(line, p->settings[i]);
+	if (f)
+		fclose(f);
+	free(line);
+	free(path);
+	return found;
+}
+
+/* Daemons, and what a shell leaves in the background, have no file yet. */
+static void say_running(const struct plan *p)
+{
+	DIR *d = opendir("/proc");
+	int first = 0, count = 0;
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (ct_siblings_is_pid(e->d_name) && is_of_run(p, e->d_name) &&
+		    ct_control_has_library(atoi(e->d_name)) && !count++)
+			first = atoi(e->d_name);
+	if (d)
+		closedir(d);
+	if (count == 1)
+		fprintf(stderr,
+			"cprof: process %d, which the command started, still runs: its files come "
+			"at its end\n",
+			first);
+	else if (count)
+		fprintf(stderr,
+			"cprof: %d processes that the command started, %d among them, still run: "
+			"their files come at their end\n",
+			count, first);
 }
 
 static int run_it(char **argv, double seconds)
@@ -203,6 +266,7 @@ static int run_it(char **argv, double seconds)
 		return ct_mode_options_cannot_run(argv, error ? -error : end.error);
 	free(program);
 	show_files(&plan, why, &end);
+	say_running(&plan);
 	forget_plan(&plan);
 	free(why);
 	return ct_run_command_end_like(&end);
@@ -221,8 +285,10 @@ static int verb_run(int argc, char **argv)
 		return ct_options_status(first);
 	if (first >= argc)
 		return ct_options_wrong(&ct_verb_run, "give a command");
-	if (my.seconds && (seconds = ct_mode_options_seconds(my.seconds)) <= 0)
+	if (my.seconds && (seconds = ct_options_seconds(my.seconds)) <= 0)
 		return ct_options_wrong(&ct_verb_run, "-for=%s is no duration", my.seconds);
+	if (my.slow && ct_options_seconds(my.slow) < 0)
+		return ct_options_wrong(&ct_verb_run, "-slow=%s is no duration", my.slow);
 	if (my.flame && !ct_flame_is_output(my.flame))
 		return ct_options_wrong(&ct_verb_run, "-flame=%s ends neither in .html nor in .svg",
 					my.flame);

@@ -139,7 +139,7 @@ static int run_start(int argc, char **argv)
 		return CT_FAILED;
 	if (my.output && argc > 1)
 		return ct_options_wrong(&ct_verb_start, "-output is for one process");
-	if (my.seconds && (seconds = ct_mode_options_seconds(my.seconds)) <= 0)
+	if (my.seconds && (seconds = ct_options_seconds(my.seconds)) <= 0)
 		return ct_options_wrong(&ct_verb_start, "-for=%s is no duration", my.seconds);
 	if (!ct_mode_options_count())
 		ct_mode_options[CT_CPU].value = "";
@@ -173,6 +173,7 @@ static int stop_process(int pid)
 {
 	struct cp_control_message m;
 	int status = CT_OK;
+	bool any = false;
 
 	ct_control_request(&m, CP_CONTROL_STATUS);
 	if (ask_mode("stop", pid, "status", &m))
@@ -180,10 +181,16 @@ static int stop_process(int pid)
 	for (int mode = 0; mode < CT_MODES; mode++) {
 		const char *name = ct_control_modes[mode].name;
 
-		if ((ct_mode_options[mode].value ||
-		     (!ct_mode_options_count() && ct_control_mode_number(&m, name, "since"))) &&
-		    stop_mode(pid, name))
+		if (!ct_mode_options[mode].value &&
+		    (ct_mode_options_count() || !ct_control_mode_number(&m, name, "since")))
+			continue;
+		any = true;
+		if (stop_mode(pid, name))
 			status = CT_FAILED;
+	}
+	if (!any) {
+		fprintf(stderr, "cprof stop: process %s: no mode is on\n", ct_control_name(pid));
+		status = CT_FAILED;
 	}
 	return status;
 }

@@ -115,7 +115,11 @@ static int64_t sum_of(const struct tags *t, size_t first, size_t *n)
 static int print_value(const struct ct_report *r, char *to, int64_t value)
 {
 	const char *unit;
-	double v = ct_numbers_scale(value, r->from_unit, r->unit, &unit);
+	double v;
+
+	if (!strcmp(r->unit, "auto"))
+		return (int)strlen(ct_report_value(r, to, value));
+	v = ct_numbers_scale(value, r->from_unit, r->unit, &unit);
 
 	return snprintf(to, CT_NUMBER_ROOM, "%.1f%s", v, unit);
 }
@@ -199,7 +203,7 @@ static int verb_tags(int argc, char **argv)
 	collect_tags(&t, &r);
 	if (t.count)
 		qsort(t.items, t.count, sizeof(*t.items), by_key);
-	ct_out_begin();
+	ct_report_begin(&r);
 	show_tags(&r, &t);
 	for (size_t i = 0; i < t.count; i++)
 		free(t.items[i].text);

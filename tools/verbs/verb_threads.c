@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dwarf/dwarf.h"
 #include "verbs/verbs.h"
 
 static struct {
@@ -126,13 +127,32 @@ static void json_all(const struct ct_threads *all, int pid)
 	ct_json_close(&j, '}');
 }
 
-static void name_functions(struct ct_profile *p)
+/* Notes the name by which the program was started, as its files do. */
+static void note_program(struct ct_profile *p, int pid)
+{
+	const char *file = p->mapping_count ? ct_base_name(ct_text(p, p->mappings[0].file)) : "";
+	struct cp_control_message status;
+	char *why = ct_control_status(pid, &status),
+	     *name = why ? NULL : ct_control_value(&status, "program"), *text;
+
+	text = ct_memory_printf("program: %s, started as %s", file, name ? name : file);
+	ct_notes_add(p, text);
+	free(text);
+	free(name);
+	free(why);
+}
+
+static void name_functions(struct ct_profile *p, int pid)
 {
 	const char **roots = ct_verb_symbolize_roots(&my.roots);
 	struct ct_symbolized done;
 
-	ct_verb_symbolize_profile(p, roots, &done);
+	ct_symbolize_profile(p, roots, &done);
 	free(roots);
+	ct_dwarf_module_file_addresses(p);
+	note_program(p, pid);
+	ct_own_name_places(p);
+	p->comment_count--; /* the note; others are for the reader */
 }
 
 static void print_all(const struct ct_threads *all, int pid)
@@ -155,7 +175,7 @@ static int show_threads(int pid)
 		free(why);
 		return CT_FAILED;
 	}
-	name_functions(p);
+	name_functions(p, pid);
 	ct_threads_text_group(&all, p);
 	if (my.json)
 		json_all(&all, pid);

@@ -4,9 +4,14 @@
 #include <string.h>
 
 #include "core/read.h"
+#include "dwarf/dwarf.h"
 #include "verbs/verbs.h"
 
 #define OWN_ROWS 10
+/* Rows of your code if it is the only table. */
+#define ONLY_ROWS 30
+/* A profile is flat if no function has this share. */
+#define FLAT_SHARE 0.05
 /* Columns before a name, and columns after it for "(partial-inline)". */
 #define COLUMNS_BEFORE 46
 #define COLUMNS_AFTER 17
@@ -40,23 +45,61 @@ static void print_row(const struct ct_report *r, const struct ct_node *n, const 
 	printf("%s%s%s%s\n", ct_out_paint(CT_PLAIN), *how ? " (" : "", how, *how ? ")" : "");
 }
 
-static void print_top(const struct ct_report *r, const struct ct_own_table *own)
+static bool own_last, only_one;
+
+void ct_verb_top_for_run(bool one_table)
+{
+	own_last = true;
+	only_one = one_table;
+}
+
+static void print_all(const struct ct_report *r, bool told)
 {
 	const struct ct_graph *g = r->graph;
-	size_t rows =
-		r->trim.node_count && r->trim.node_count < OWN_ROWS ? r->trim.node_count : OWN_ROWS;
+	bool zeros = r->trim.by_cum || r->trim.node_fraction <= 0;
 	int64_t sum = 0;
 
-	ct_own_table_print(own, r, rows);
-	ct_report_heading(r);
-	printf("%s%10s %5s%% %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "flat", "flat", "sum",
-	       "cum", "cum", ct_out_paint(CT_PLAIN));
+	if (told)
+		printf("%sAll functions%s\n", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
+	ct_report_heading(r, told);
+	printf("%s%10s %5s%% %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "sum",
+	       "total", "total", ct_out_paint(CT_PLAIN));
 	for (size_t i = 0; i < g->kept_count; i++) {
 		const struct ct_node *n = &g->nodes[g->order[i]];
 
 		sum = ct_add(sum, ct_graph_node_flat(n));
+		if (i && !zeros && !ct_graph_node_flat(n))
+			continue;
 		print_row(r, n, g->names[g->order[i]], sum);
 	}
+}
+
+/* Where the user's own code has the time itself, its table is the only one. */
+static void print_top(const struct ct_report *r, const struct ct_own_table *own)
+{
+	bool may = r->settings.granularity != CT_MODULES,
+	     has_own = own->count && !own->is_nameless && may;
+	bool one = only_one && has_own && 2 * ct_abs(own->inside) >= ct_abs(r->total);
+	bool all = !has_own || ((!own->is_all || r->trim.node_fraction <= 0) && !one);
+	bool told = may && (own->count || own->elsewhere);
+	size_t limit = r->trim.node_count, most = all ? OWN_ROWS : ONLY_ROWS;
+
+	if (!limit || limit > most)
+		limit = most;
+	if (r->trim.node_fraction <= 0 && !r->trim.node_count)
+		limit = 0;
+	if (may && !own_last)
+		ct_own_table_print(own, r, limit);
+	if (all && told && !own_last)
+		putchar('\n');
+	if (all)
+		print_all(r, told);
+	if (all && told && own_last)
+		putchar('\n');
+	if (may && own_last)
+		ct_own_table_print(own, r, limit);
+	if (!all)
+		ct_report_heading_below(r);
 }
 
 static void print_json(const struct ct_report *r, const struct ct_own_table *own)
@@ -82,6 +125,30 @@ static void print_json(const struct ct_report *r, const struct ct_own_table *own
 	ct_json_close(&j, '}');
 }
 
+/* Where no function has much by itself, callers tell more. */
+static void hint_flat(const struct ct_report *r, const char *file, bool is_alone)
+{
+	const struct ct_graph *g = r->graph;
+	char *word;
+
+	if (r->trim.by_cum || r->settings.granularity != CT_FUNCTIONS || !g->kept_count ||
+	    (double)ct_abs(ct_graph_node_flat(&g->nodes[g->order[0]])) >=
+		    FLAT_SHARE * (double)ct_abs(r->total))
+		return;
+	word = ct_out_word(file);
+	fputs("cprof: hint: no function has 5% by itself: ", stderr);
+	if (is_alone)
+		fprintf(stderr, "cprof top -cum %s, or cprof flame %s\n", word, word);
+	else if (own_last)
+		fprintf(stderr,
+			"cprof merge -children -o ALL.pb %s, then cprof top -cum ALL.pb, or cprof "
+			"flame ALL.pb\n",
+			word);
+	else
+		fputs("-cum, or cprof flame\n", stderr);
+	free(word);
+}
+
 static void say_hints(const struct ct_report *r, const char *file, bool is_alone)
 {
 	bool of_lines = r->settings.granularity == CT_LINES && is_alone && strcmp(file, "-") &&
@@ -89,6 +156,7 @@ static void say_hints(const struct ct_report *r, const char *file, bool is_alone
 	struct ct_own *own = of_lines ? ct_own_table_rule(r->p) : NULL;
 
 	ct_hints_say(r->p, file, own);
+	hint_flat(r, file, is_alone);
 	ct_own_free(own);
 }
 
@@ -101,7 +169,7 @@ static void say_more(const struct ct_report *r, const char *file, bool is_alone)
 		ct_siblings_say(r->p, file);
 	if (is_text || !r->p->sample_count)
 		ct_notes_say(r->p);
-	if (is_text && r->p->sample_count)
+	if (is_text && r->p->type_count)
 		say_hints(r, file, is_alone);
 }
 
@@ -118,14 +186,14 @@ static int verb_top(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_top, "a profile is needed");
 	if (ct_report_open(&r, argv + first, argc - first))
 		return CT_FAILED;
+	if (r.settings.granularity == CT_ADDRESSES)
+		ct_dwarf_module_file_addresses(r.p);
 	ct_report_graph(&r, &(struct ct_graph_wish){ 0 });
 	if (ct_own_table_make(&own, &r)) {
 		ct_report_close(&r);
 		return CT_FAILED;
 	}
-	/* Must come before the pager begins, because a pager has no width. */
-	ct_short_name_columns();
-	ct_out_begin();
+	ct_report_begin(&r);
 	if (ct_report_wants_json())
 		print_json(&r, &own);
 	else

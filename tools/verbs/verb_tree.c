@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `cprof tree` and `cprof peek`: show each function between its callers and its callees. */
 
+#include "dwarf/dwarf.h"
 #include "verbs/verbs.h"
 
 #define RULE "----------------------------------------------------------+-------------"
 #define TREE_NODES 80
+/* Columns before a name, and around that of a caller or callee with "(inline)". */
+#define COLUMNS_BEFORE 60
+#define COLUMNS_BEFORE_EDGE 71
 
 static const struct ct_option options[] = { CT_END };
 
@@ -15,7 +19,7 @@ static void print_edge(const struct ct_report *r, const struct ct_edge *e, uint3
 
 	printf("%50s %s |   ", ct_report_value(r, a, e->weight),
 	       ct_numbers_percent(b, e->weight, cum));
-	ct_out_text(stdout, r->graph->names[other]);
+	ct_short_name_print(r->graph->names[other], COLUMNS_BEFORE_EDGE);
 	puts(e->inlined ? " (inline)" : "");
 }
 
@@ -36,7 +40,7 @@ static void print_node(const struct ct_report *r, uint32_t i, int64_t sum)
 	printf("%s%10s %s %s %10s %s                | ", ct_out_paint(CT_BOLD),
 	       ct_report_value(r, a, flat), ct_report_share(r, b, flat), ct_report_share(r, c, sum),
 	       ct_report_value(r, d, cum), ct_report_share(r, e, cum));
-	ct_out_text(stdout, g->names[i]);
+	ct_short_name_print(g->names[i], COLUMNS_BEFORE);
 	puts(ct_out_paint(CT_PLAIN));
 	for (uint32_t k = 0; k < n->out_count; k++) {
 		const struct ct_edge *out = &g->edges[g->out_edges[n->first_out + k]];
@@ -59,9 +63,9 @@ static void print_tree(const struct ct_report *r, struct ct_regex *pick)
 	const struct ct_graph *g = r->graph;
 	int64_t sum = 0;
 
-	ct_report_heading(r);
+	ct_report_heading(r, false);
 	puts(RULE);
-	puts("      flat  flat%   sum%        cum   cum%   calls calls% + context 	 	 ");
+	puts("       own   own%   sum%      total total%   calls calls% + context");
 	for (size_t i = 0; i < g->kept_count; i++) {
 		if (pick && !ct_regex_match(pick, g->names[g->order[i]]))
 			continue;
@@ -127,12 +131,14 @@ static int show_tree(char *const *sources, int count, const char *pattern)
 		ct_regex_free(pick);
 		return CT_FAILED;
 	}
+	if (r.settings.granularity == CT_ADDRESSES)
+		ct_dwarf_module_file_addresses(r.p);
 	ct_report_graph(&r, &wish);
 	if (pick && !some_match(r.graph, pick)) {
 		fprintf(stderr, "cprof: no function matches %s\n", pattern);
 		status = CT_FAILED;
 	} else {
-		ct_out_begin();
+		ct_report_begin(&r);
 		if (ct_report_wants_json())
 			print_json(&r, pick);
 		else
@@ -163,6 +169,7 @@ static int run_peek(int argc, char **argv)
 		return ct_options_status(first);
 	if (argc - first < 2)
 		return ct_options_wrong(&ct_verb_peek, "an expression and a profile are needed");
+	ct_report_say_swapped("peek", argv + first);
 	return show_tree(argv + first + 1, argc - first - 1, argv[first]);
 }
 

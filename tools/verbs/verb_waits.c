@@ -8,26 +8,31 @@
 #include "verbs/verbs.h"
 
 #define COLUMNS_BEFORE 22
+#define ROWS 5
 
 static struct {
 	const char *own;
 	long rows;
-} my = { .rows = 5 };
+} my = { .rows = ROWS };
 
 static const struct ct_option options[] = {
 	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a cause (5; 0: all)"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_short_name_options, NULL };
-
-/* Mostly the time in which there is nothing to do: shown after the delays. */
-#define IDLE "poll"
+static const struct ct_option *const tables[] = { options,
+						  ct_threads_options,
+						  ct_filter_options,
+						  ct_times_filter_options,
+						  ct_short_name_options,
+						  NULL };
 
 struct waits {
 	const struct ct_profile *p;
 	size_t type;
-	struct ct_sums causes, functions; /* names in FUNCTIONS are "cause\tfunction [kind]" */
+	/* [1] is of waits for something to do; names in FUNCTIONS are "cause\tfunction [kind]" */
+	struct ct_sums causes[2], functions[2];
 	int64_t waiting, idle, running, runnable; /* IDLE is part of WAITING */
+	struct ct_waits_threads *threads;	  /* NULL: they aren't wanted */
 	bool woken;				  /* there are waits that another thread ends */
 };
 
@@ -49,30 +54,40 @@ static bool is_woken(const char *cause, const char *kind)
 	return kind && (!strcmp(kind, "pipe") || !strcmp(kind, "eventfd"));
 }
 
-static void add_sample(struct waits *w, struct ct_own *o, size_t sample)
+static void add_sample(struct waits *w, struct ct_own *o, struct ct_idle *t, size_t sample)
 {
 	const char *state = ct_own_stack_label(w->p, sample, "state"),
 		   *cause = ct_own_stack_label(w->p, sample, "wait");
 	const char *kind = ct_own_stack_label(w->p, sample, "kind");
 	int64_t value = ct_values(w->p, sample)[w->type];
+	const char *thread = ct_own_stack_label(w->p, sample, "thread");
+	bool idle;
 	char *both;
 
 	if (!state || strcmp(state, "waiting") != 0) {
 		int64_t *sum = state && !strcmp(state, "runnable") ? &w->runnable : &w->running;
 
 		*sum = ct_add(*sum, value);
+		if (w->threads)
+			ct_waits_threads_add(w->threads, thread,
+					     sum == &w->runnable ? "runnable" : NULL, NULL, false,
+					     value);
 		return;
 	}
 	if (!cause)
 		cause = "other";
 	w->waiting = ct_add(w->waiting, value);
-	if (!strcmp(cause, IDLE))
+	idle = ct_idle_is(t, sample);
+	if (idle)
 		w->idle = ct_add(w->idle, value);
-	add_to(&w->causes, cause, value);
+	add_to(&w->causes[idle], cause, value);
+	if (w->threads)
+		ct_waits_threads_add(w->threads, thread, cause,
+				     ct_own_stack_function(o, w->p, sample), idle, value);
 	w->woken |= is_woken(cause, kind);
 	both = ct_memory_printf("%s\t%s%s%s%s", cause, ct_own_stack_function(o, w->p, sample),
 				kind ? " [" : "", kind ? kind : "", kind ? "]" : "");
-	add_to(&w->functions, both, value);
+	add_to(&w->functions[idle], both, value);
 	free(both);
 }
 
@@ -99,15 +114,15 @@ static bool is_of(const struct ct_sum *function, const char *cause)
 	return !strncmp(function->name, cause, n) && function->name[n] == '\t';
 }
 
-static void print_cause(const struct waits *w, const struct ct_sum *cause)
+static void print_cause(const struct waits *w, bool idle, const struct ct_sum *cause)
 {
 	long shown = 0, more = 0;
 
 	fputs(ct_out_paint(CT_BOLD), stdout);
 	put_row(w, cause->value, "", cause->name);
 	fputs(ct_out_paint(CT_PLAIN), stdout);
-	for (size_t i = 0; i < w->functions.count; i++) {
-		const struct ct_sum *f = &w->functions.list[i];
+	for (size_t i = 0; i < w->functions[idle].count; i++) {
+		const struct ct_sum *f = &w->functions[idle].list[i];
 
 		if (!is_of(f, cause->name))
 			continue;
@@ -134,16 +149,19 @@ static void print_waits(const struct waits *w)
 	       ct_numbers_format(waiting, w->waiting, unit, "auto"), percent + strspn(percent, " "),
 	       ct_numbers_format(all, total, unit, "auto"));
 	if (w->idle)
-		printf("; %s of it in poll, where most have nothing to do",
-		       ct_numbers_format(idle_time, w->idle, unit, "auto"));
+		printf("; %s of it idle", ct_numbers_format(idle_time, w->idle, unit, "auto"));
 	puts(":");
-	for (int idle = 0; idle <= 1; idle++)
-		for (size_t i = 0; i < w->causes.count; i++)
-			if (idle == !strcmp(w->causes.list[i].name, IDLE))
-				print_cause(w, &w->causes.list[i]);
+	for (int idle = 0; idle <= 1; idle++) {
+		if (idle && w->idle)
+			printf("%s%22sidle, mostly: polls, and waits in a thread's own loop%s\n",
+			       ct_out_paint(CT_DIM), "", ct_out_paint(CT_PLAIN));
+		for (size_t i = 0; i < w->causes[idle].count; i++)
+			print_cause(w, idle, &w->causes[idle].list[i]);
+	}
 	if (w->runnable)
 		put_row(w, w->runnable, "", "(ready to run, but no processor was free)");
-	put_row(w, w->running, "", "(running)");
+	if (w->running)
+		put_row(w, w->running, "", "(running)");
 }
 
 static int wrong_file(const char *file)
@@ -154,10 +172,12 @@ static int wrong_file(const char *file)
 	return CT_FAILED;
 }
 
-static int show_waits(const struct ct_profile *p, const char *file)
+static int show_waits(struct ct_profile *p, const char *file, bool is_alone)
 {
 	struct waits w = { .p = p, .type = ct_model_default_type(p) };
+	struct ct_idle *t;
 	struct ct_own *o;
+	const char *filter;
 	unsigned wakers;
 	int status;
 
@@ -166,35 +186,55 @@ static int show_waits(const struct ct_profile *p, const char *file)
 	o = ct_own_new(p, my.own);
 	if (!o)
 		return CT_FAILED;
+	if (ct_threads_wanted())
+		w.threads = ct_waits_threads_new();
+	t = ct_idle_new(o, p);
+	/* Where loops are is learnt before, from all samples. */
+	status = ct_filter_alone(p);
+	ct_threads_apart(p);
 	for (size_t i = 0; i < p->sample_count; i++)
-		add_sample(&w, o, i);
-	ct_own_stack_sort(&w.causes);
-	ct_own_stack_sort(&w.functions);
-	ct_short_name_columns();
+		add_sample(&w, o, t, i);
+	for (int idle = 0; idle <= 1; idle++) {
+		ct_own_stack_sort(&w.causes[idle]);
+		ct_own_stack_sort(&w.functions[idle]);
+	}
+	if (status)
+		goto out;
 	ct_out_begin();
 	print_waits(&w);
-	wakers = ct_waits_wakers_print(file, p, my.own, my.rows);
+	if (w.threads) {
+		ct_waits_threads_print(w.threads, ct_text(p, p->types[w.type].unit),
+				       my.rows == ROWS ? 0 : my.rows);
+	}
+	/* The files of wakers are not filtered. */
+	is_alone &= !ct_filter_active(&filter, 1);
+	wakers = is_alone ? ct_waits_wakers_print(file, p, my.own, my.rows) : 0;
 	status = ct_out_end();
-	if (w.woken && !wakers)
+	if (w.woken && !wakers && is_alone)
 		fputs("cprof: \"cprof run --wall --lock\" says who ends the waits, with "
 		      "CPROF_IO_WAKERS=1 "
 		      "and --io also at pipes\n",
 		      stderr);
-	ct_own_stack_release(&w.causes);
-	ct_own_stack_release(&w.functions);
+out:
+	if (w.threads)
+		ct_waits_threads_free(w.threads);
+	for (int idle = 0; idle <= 1; idle++) {
+		ct_own_stack_release(&w.causes[idle]);
+		ct_own_stack_release(&w.functions[idle]);
+	}
+	ct_idle_free(t);
 	ct_own_free(o);
-	return status;
+	return status ? CT_FAILED : CT_OK;
 }
 
 static int verb_waits(int argc, char **argv)
 {
-	struct ct_profile *p = ct_read_source(*argv);
+	struct ct_profile *p = ct_load_files(argv, argc);
 	int status;
 
-	(void)argc;
 	if (!p)
 		return CT_FAILED;
-	status = show_waits(p, *argv);
+	status = show_waits(p, *argv, argc == 1);
 	if (status == CT_OK)
 		ct_siblings_say(p, *argv);
 	ct_model_free(p);
@@ -203,18 +243,20 @@ static int verb_waits(int argc, char **argv)
 
 const struct ct_verb ct_verb_waits = {
 	.name = "waits",
-	.operands = "FILE",
+	.operands = "FILE...",
 	.summary = "Where the time goes while nothing runs: locks, sleep, disk, network, pipes",
 	.details =
-		"FILE is a wall profile. The system call that a thread waits in, and the kind of "
+		"FILE is a wall profile; several are added up. -threads adds a table by thread. "
+		"The system call that a thread waits in, and the kind of "
 		"its descriptor,\n"
-		"tell the cause. Waits in poll, select and epoll are for something to do: they "
-		"are idle time,\nwhich the first line leaves out.\n"
+		"tell the cause. Waits for something to do come last: poll, select and epoll, "
+		"conditions and\nsemaphores in a worker's loop, joins in the first thread, sleep "
+		"in "
+		"a thread's loop.\n"
 		"The files of wakers of the same run beside FILE (lock.wakers.pb, io.wakers.pb for "
 		"wall.pb) tell\nwho ended the waits.\n",
 	.tables = tables,
-	.wanted = "one wall profile is needed, not %d",
+	.wanted = "a wall profile is needed",
 	.least = 1,
-	.most = 1,
 	.run = verb_waits,
 };

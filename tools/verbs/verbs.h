@@ -14,9 +14,15 @@
  * The own functions of a sample's stack, without the library functions between and below them.
  */
 
+/* Returns the innermost name of frame K of a stack, from the leaf, or its module's name. */
+const char *ct_own_stack_name(const struct ct_profile *p, const struct ct_sample *s, uint32_t k);
 /* Returns the innermost own function of sample I, or the innermost function if no own one is on the
  * stack. */
 const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i);
+/* Stores the names of the own functions, the innermost first, each once, MOST at most. Returns
+ * their number, at least 1: without own functions it is the innermost of all. */
+size_t ct_own_stack_functions(struct ct_own *o, const struct ct_profile *p, size_t i,
+			      const char **names, size_t most);
 /* Returns "parse < load < main": the own functions, the innermost first, or the innermost function
  * if no own one is on the stack. The caller frees the result. */
 char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i);
@@ -31,6 +37,8 @@ const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, si
 struct ct_sum {
 	char *name;
 	int64_t value, count, longest;
+	int64_t idle;	   /* part of VALUE: waits for something to do */
+	const char *cause; /* of a lock: "condition", "semaphore" or NULL */
 };
 
 struct ct_sums {
@@ -49,6 +57,23 @@ void ct_own_stack_release(struct ct_sums *s);
 const char *ct_own_stack_label(const struct ct_profile *p, size_t i, const char *key);
 /* Returns a numeric label of sample I, or NONE. */
 int64_t ct_own_stack_number(const struct ct_profile *p, size_t i, const char *key, int64_t none);
+
+/* waits_threads.c
+ *
+ * A table of `cprof waits` by thread.
+ */
+
+struct ct_waits_threads;
+
+struct ct_waits_threads *ct_waits_threads_new(void);
+void ct_waits_threads_free(struct ct_waits_threads *t);
+/* Adds VALUE of the thread called NAME: running if CAUSE is NULL, ready to run if it is "runnable",
+ * else waiting for CAUSE in FUNCTION. */
+void ct_waits_threads_add(struct ct_waits_threads *t, const char *name, const char *cause,
+			  const char *function, bool idle, int64_t value);
+/* Prints at most ROWS threads (0: all), those with most time first, and what each waited for most.
+ */
+void ct_waits_threads_print(struct ct_waits_threads *t, const char *unit, long rows);
 
 /* leak_rows.c
  *
@@ -111,6 +136,47 @@ struct ct_leaks {
 int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count, const char *own);
 void ct_leak_rows_release(struct ct_leaks *l);
 
+/* instructions.c
+ *
+ * The instructions of a function, decoded by libcapstone, which is loaded for it.
+ */
+
+struct ct_instruction {
+	uint64_t address, size;
+	char *text;
+	uint64_t target; /* of a call or jump, or the address of an operand; 0: none */
+	bool is_place;	 /* TARGET is an operand's */
+	/* The rest is the caller's. */
+	int64_t flat, cum;
+	bool is_shown;
+	const char *file; /* NULL: unknown */
+	unsigned line;
+};
+struct ct_dwarf_code;
+
+/* Loads libcapstone. Returns false if it isn't installed. */
+bool ct_instructions_load(void);
+/* Decodes the code from address BEGIN to END. Returns the number of instructions in *LIST, which
+ * ct_instructions_free frees; 0: none, or not of a known processor. */
+size_t ct_instructions_decode(const struct ct_dwarf_code *code, uint64_t begin, uint64_t end,
+			      struct ct_instruction **list);
+void ct_instructions_free(struct ct_instruction *list, size_t count);
+
+/* list_disasm.c
+ *
+ * `cprof list -disasm`: the instructions of functions with their values. For stripped code it is
+ * the only answer.
+ */
+
+struct ct_list_disasm {
+	const char *pattern, *source_path, *trim_path;
+	const char *const *roots; /* of debug files, ended by NULL */
+	bool all;		  /* every instruction, not only those around hot ones */
+};
+
+/* Shows the functions that match PICK. Returns the exit status. */
+int ct_list_disasm(struct ct_report *r, struct ct_regex *pick, const struct ct_list_disasm *wish);
+
 /* mode_options.c
  *
  * The options by which verbs choose modes: -cpu, -wall, -heap, -lock, -io, -event, each with its
@@ -143,8 +209,6 @@ void ct_mode_options_hint(const char *before, const char *operand);
  */
 int ct_mode_options_cannot_run(char *const *command, int error);
 
-/* Seconds of "10", "1.5s", "200ms", "5m", "1h"; below 0: unreadable. */
-double ct_mode_options_seconds(const char *text);
 /* PATH with INFIX before its extension, absolute, to be freed. */
 char *ct_mode_options_infix(const char *path, const char *infix);
 char *ct_mode_options_absolute(const char *path);
@@ -169,6 +233,8 @@ struct ct_own_table {
 	int64_t inside, outside; /* sums of samples with and without an own function */
 	struct ct_sums modules;	 /* sums by the module whose work a sample is */
 	int64_t elsewhere;	 /* sum of the modules that aren't own code */
+	bool is_all;		 /* a table of all functions would say the same */
+	bool is_nameless; /* no row has a name, and others have the time: there is no table */
 };
 
 /* The option -own of top and run. */
@@ -182,20 +248,24 @@ struct ct_own *ct_own_table_rule(const struct ct_profile *p);
  * expression. The caller releases the table. */
 int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r);
 void ct_own_table_release(struct ct_own_table *t);
-/* Prints at most ROWS rows (0: all), and an empty line. Prints nothing if the program's own code
- * has no samples. */
+/* Prints at most ROWS rows (0: all). Prints nothing if neither the program's own code nor other
+ * modules have samples. */
 void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r, size_t rows);
 void ct_own_table_json(const struct ct_own_table *t, const struct ct_report *r, struct ct_json *j);
 
 /* preload.c
  *
  * Checks from outside whether a program can be profiled: is there a library, and does the program's
- * loader load it? For verb_run.c and verb_dump.c.
+ * loader load it? For verb_run.c, verb_dump.c and verb_attach.c.
  */
 
-/* Returns the setting LD_PRELOAD=... by which the libcprof.so that belongs to this cprof is loaded
- * before what is preloaded already; the caller frees it. NULL after a message of VERB. */
-char *ct_preload_setting(const char *verb);
+/* Returns the path of the libcprof.so that belongs to this cprof, which the caller frees; NULL
+ * after a message of VERB. */
+char *ct_preload_library(const char *verb);
+/* Returns the setting LD_PRELOAD=... by which PROGRAM (a path) loads the libcprof.so that belongs
+ * to this cprof, for the program's libc, before what is preloaded already; the caller frees it.
+ * NULL after a message of VERB. */
+char *ct_preload_setting(const char *verb, const char *program);
 /* Returns the file that a shell would run for NAME, which the caller frees; NULL with errno set if
  * there is none. */
 char *ct_preload_program(const char *name);
@@ -267,6 +337,7 @@ struct ct_run_show {
 	struct ct_run_show_start start;
 	const char *const *roots; /* directories of debug files, NULL-ended */
 	long top;		  /* rows; 0: none */
+	bool several;		  /* there are other modes, so each has one table */
 	const char *flame;	  /* file for the flame graph, or NULL */
 	bool open;		  /* open the flame graph in a browser */
 	bool window; /* show only a part of the run: for the heap, the allocations in it */
@@ -276,22 +347,49 @@ struct ct_run_show {
 struct ct_run_show_start ct_run_show_start(const char *path);
 /* Returns the part of PATH's name that stays at its end: ".pb", ".pb.gz". */
 const char *ct_run_show_extension(const char *path);
+/* Returns the file of COMPANION ("holders") beside PATH: NAME.holders.EXT for NAME.EXT,
+ * NAME.holders.0001.EXT for NAME.0001.EXT, NAME.holders.EXT.123 for NAME.EXT.123, if they are
+ * there. The caller frees it. */
+char *ct_run_show_beside(const char *path, const char *companion);
 bool ct_run_show_wrote(const struct ct_run_show *how, const char *path);
 /* Prints on stderr the changes from the profile at BEFORE to the one at PATH. */
 void ct_run_show_change(const char *mode, const char *before, const char *path);
 /* Adds lines to the profile at PATH (absolute) of MODE ("cpu"), to its companions and to its
  * children's profiles. Shows the top on stderr, that of all processes together if the children have
- * more than the command itself. Prints where the files are. */
-void ct_run_show(const struct ct_run_show *how, const char *mode, const char *path);
+ * more than the command itself. Prints where the files are. Returns false in that case. */
+bool ct_run_show(const struct ct_run_show *how, const char *mode, const char *path);
 /* Returns COMMAND's name with .html, which the caller frees. */
 char *ct_run_show_page(const char *command);
 /* Call after all modes: makes their flame graph, with one tab for each. */
 void ct_run_show_flame(const struct ct_run_show *how);
+/* Prints the slowest spans of COUNT files of the run, of those that took at least the duration
+ * LEAST. NULL: says how to see them, if the program has any. */
+void ct_run_show_spans(const char *least, char *const *paths, size_t count);
+
+/* verb_spans.c, spans_slowest.c */
+
+/* The profiles of one run, merged by mode, and their files as words of a shell. */
+struct ct_spans_files {
+	struct ct_profile **profiles;
+	char **words;
+	size_t count;
+};
+
+struct ct_times;
+struct ct_times_span;
+int ct_verb_spans_by_duration(const void *x, const void *y);
+/* Returns a copy of the index's spans, sorted. The caller frees it. */
+struct ct_times_span *ct_verb_spans_sorted(const struct ct_times *t,
+					   int (*order)(const void *, const void *));
+/* Prints the slowest spans of the first profile, of those that took at least LEAST s: how all
+ * profiles say that the time was spent, and the command that shows more. SLOW: LEAST as text, or
+ * NULL. */
+void ct_spans_slowest(const struct ct_spans_files *f, const char *slow, double least);
 
 /* symbolize_functions.c
  *
  * The functions of a profile while it is symbolized: equal ones are kept once, names are made
- * readable, and functions that nothing refers to are dropped. For verb_symbolize.c.
+ * readable, and functions that nothing refers to are dropped. For symbolize.c.
  */
 
 struct ct_functions {
@@ -368,12 +466,161 @@ size_t ct_threads_text_deadlock(const struct ct_threads *all, int64_t number,
  * shortened). */
 void ct_threads_text_print(const struct ct_threads *all, int pid, size_t columns, FILE *to);
 
-/* verb_symbolize.c
+/* timeline_pieces.c
  *
- * Adds lines and inlined calls to a profile's locations; see verb_symbolize.c.
+ * What happened when, and in which functions. For verb_timeline.c, as the next four.
  */
 
-#define CT_DEBUG_ROOT "/usr/lib/debug"
+struct ct_times;
+
+/* Part of an event: AMOUNT of the type, from BEGIN to END on the axis. */
+struct ct_timeline_piece {
+	double begin, end, amount;
+	const struct ct_event *event;
+	char state; /* of a wall profile's thread; else 0 */
+};
+
+/* A file on the common axis. Times on the axis are nanoseconds since the first file's beginning. */
+struct ct_timeline {
+	const char *name;
+	struct ct_profile *p;
+	struct ct_own *own;
+	size_t type;
+	bool is_time; /* amounts are nanoseconds, so amount / time is a number of threads */
+	bool is_wall;
+	bool is_shared; /* an event's amount may be the time of several threads: of a holder */
+	double start;	/* when its run began, from which -from counts */
+	double offset;	/* the zero of its index: later than START with -from */
+	double *worth;	/* by sample: what the weight 1 is of the type */
+	bool *idle;	/* by sample: it waits for something to do */
+	/* The functions of sample I, the innermost first, are functions[first_function[I] ..
+	 * first_function[I + 1] - 1], indices into NAMES; none: it is idle. */
+	uint32_t *functions;
+	size_t *first_function;
+	char **names; /* "parse", "parse [lock]" */
+	size_t name_count;
+	struct ct_timeline_piece *pieces; /* by event */
+};
+
+/* Fills in names, functions and idle samples of T. */
+void ct_timeline_pieces_functions(struct ct_timeline *t);
+/* Fills in the pieces of T. A piece of time is at least as long as its amount, and those of a
+ * thread don't overlap, unless more is known of them: so no thread does more than is possible. */
+void ct_timeline_pieces_make(struct ct_timeline *t);
+/* Takes from P what is in the first of COUNT cells of LENGTH, from FROM on, that it touches. What
+ * is outside of all counts for the first or last one. Returns false if nothing is left. */
+bool ct_timeline_pieces_part(struct ct_timeline_piece *p, double from, double length, size_t count,
+			     size_t *cell, double *amount);
+bool ct_timeline_pieces_has(const struct ct_timeline *t, uint32_t sample, uint32_t function);
+/* Have threads A and B one name, apart from numbers at its end? *STEM: length of A's without them.
+ */
+bool ct_timeline_pieces_alike(const struct ct_timeline *t, uint32_t a, uint32_t b, size_t *stem);
+
+/* timeline_moments.c
+ *
+ * When a run differs from itself: the moments at which a function takes more than in the rest of
+ * the run.
+ */
+
+struct ct_timeline_moment {
+	const struct ct_timeline *file;
+	const char *function;
+	const char *caller; /* of FUNCTION, if it says more; else NULL */
+	uint32_t number;    /* of FUNCTION in FILE's names */
+	uint32_t scope;	    /* threads that it is about: ct_timeline_periods_in */
+	double from, to;
+	double rate, rest;   /* amount each second, and that outside of moments like this one */
+	double every, first; /* EVERY > 0: it returns at this distance, COUNT times */
+	size_t count;
+	size_t also;	 /* so many more threads return at the same times */
+	double score;	 /* how much it differs; for the order */
+	char *threads;	 /* "thread main", "4 threads worker" */
+	uint32_t thread; /* if it is only one; else CT_NONE */
+};
+
+#define CT_TIMELINE_MOMENTS 3
+/* Stores the moments that differ most, the most different first, and functions that return
+ * periodically. TO has room for CT_TIMELINE_MOMENTS each. Returns how many; *PERIODIC of these come
+ * last. The caller frees the threads' texts. */
+size_t ct_timeline_moments_find(const struct ct_timeline *files, size_t count, double from,
+				double to, struct ct_timeline_moment *found, size_t *periodic);
+
+/* timeline_periods.c
+ *
+ * Functions that return at equal distances.
+ */
+
+/* Is THREAD one of SCOPE: a thread; after those, the threads of one name, by the first of them;
+ * CT_NONE: all? */
+bool ct_timeline_periods_in(const struct ct_timeline *t, uint32_t thread, uint32_t scope);
+/* Do A and B return with one period, at the same time? */
+bool ct_timeline_periods_same(const struct ct_timeline_moment *a,
+			      const struct ct_timeline_moment *b);
+/* Stores functions of T that return periodically in TO, which has room for CT_TIMELINE_MOMENTS,
+ * those with the largest amounts first. Returns how many. Adds what returns to WITH, by function.
+ */
+size_t ct_timeline_periods_find(const struct ct_timeline *t, struct ct_timeline_moment *to,
+				double *with);
+
+/* timeline_locks.c
+ *
+ * Moments of waits for locks.
+ */
+
+/* Returns the lock that M is mostly about, which the caller frees; NULL: M's file has none. */
+char *ct_timeline_locks_name(const struct ct_timeline_moment *m);
+/* Returns "held longest in FUNCTION, by thread NAME" or "mostly ended by FUNCTION": who made the
+ * others wait for LOCK in M, by the companions beside M's file. The caller frees it. NULL: it isn't
+ * known. ZERO: the axis's zero in ns since 1970. */
+char *ct_timeline_locks_other(const struct ct_timeline_moment *m, const char *lock, int64_t zero);
+
+/* timeline_draw.c
+ *
+ * The picture: rows of threads or states, columns of time.
+ */
+
+struct ct_timeline_view {
+	struct ct_timeline *files;
+	size_t count, columns, name_width;
+	double from, to; /* on the axis */
+	int64_t zero;	 /* of the axis, in ns since 1970 */
+	bool utf8, by_state;
+};
+
+/* Sets COLUMNS, NAME_WIDTH and UTF8 for the terminal. */
+void ct_timeline_draw_measure(struct ct_timeline_view *v);
+void ct_timeline_draw_text(const struct ct_timeline_view *v);
+void ct_timeline_draw_json(const struct ct_timeline_view *v, struct ct_json *j);
+
+/* Each writes a text of CT_NUMBER_ROOM to TO, and returns it. Writes NS so that -from reads it,
+ * "2.35s", "1m30s", with DIGITS after the point. */
+const char *ct_timeline_draw_time(char *to, double ns, int digits);
+/* Returns the digits that tell times NS apart. */
+int ct_timeline_draw_digits(double ns);
+/* Writes RATE, each second: "3.10" of processors or threads, "1.5 MB/s". */
+const char *ct_timeline_draw_rate(const struct ct_timeline *t, char *to, double rate);
+
+/* timeline_memory.c
+ *
+ * Jumps of resident memory.
+ */
+
+struct ct_times_counter;
+
+struct ct_timeline_jump {
+	double from, to, bytes; /* times as in the counters */
+};
+
+#define CT_TIMELINE_JUMPS 3
+/* Stores the jumps in COUNT counters, which are in order, in TO. Returns how many; none if there
+ * are more than CT_TIMELINE_JUMPS. */
+size_t ct_timeline_memory_jumps(const struct ct_times_counter *c, size_t count,
+				struct ct_timeline_jump *to);
+
+/* symbolize.c
+ *
+ * Adds lines and inlined calls to a profile's locations.
+ */
 
 struct ct_symbolized {
 	size_t locations; /* locations that had no line before */
@@ -381,28 +628,65 @@ struct ct_symbolized {
 	size_t names;	  /* locations that got a function's name from a symbol table */
 };
 
-/* Returns the directories of -debug-dir and CT_DEBUG_ROOT, NULL-ended, which the caller frees. */
-const char **ct_verb_symbolize_roots(const struct ct_list *given);
-/* ROOTS: directories of debug files, searched before /usr/lib/debug, NULL-ended; or NULL. */
-void ct_verb_symbolize_profile(struct ct_profile *p, const char *const *roots,
-			       struct ct_symbolized *done);
-/* The same for N profiles, whose common modules are read once. */
-void ct_verb_symbolize_profiles(struct ct_profile *const *p, size_t n, const char *const *roots,
-				struct ct_symbolized *done);
+/* The user's own modules for which no lines were found, and why. */
+struct ct_symbolize_missing {
+	bool asked; /* the user named directories of debug files */
+	char **texts;
+	size_t count, room;
+};
+
+/* Adds lines to N profiles, whose common modules are read once. Calls SEE when one is done. ROOTS:
+ * directories of debug files, searched before /usr/lib/debug, NULL-ended; or NULL. MISSING may be
+ * NULL. */
+void ct_symbolize_each(struct ct_profile *const *p, size_t n, const char *const *roots,
+		       struct ct_symbolize_missing *missing,
+		       void (*see)(size_t i, const struct ct_symbolized *done, void *arg),
+		       void *arg);
+/* The same, with what was done in DONE. */
+void ct_symbolize_profiles(struct ct_profile *const *p, size_t n, const char *const *roots,
+			   struct ct_symbolized *done);
+void ct_symbolize_profile(struct ct_profile *p, const char *const *roots,
+			  struct ct_symbolized *done);
+/* The same with CT_DEBUG_ROOT alone. */
+void ct_symbolize_here(struct ct_profile *p);
 /* The same for a profile that process PID has just made: the files of a container are looked for
  * where the kernel shows them to us. */
-void ct_verb_symbolize_process(struct ct_profile *p, int pid);
+void ct_symbolize_process(struct ct_profile *p, int pid);
+
+/* verb_symbolize.c
+ *
+ * cprof symbolize, and its messages.
+ */
+
+/* Returns the directories of -debug-dir and CT_DEBUG_ROOT, NULL-ended, which the caller frees. */
+const char **ct_verb_symbolize_roots(const struct ct_list *given);
+struct ct_dwarf_module;
+/* Returns why M, which was opened, has no IMAGE. ASKED: directories were given. The caller frees
+ * it. */
+char *ct_verb_symbolize_no_file(const struct ct_dwarf_module *m, const char *build_id, bool asked);
+/* Notes that the module FILE of P has no lines. M has the reason, also after it was closed or not
+ * opened. Only the user's own modules are noted (report.h). */
+void ct_verb_symbolize_missing(struct ct_symbolize_missing *to, const struct ct_profile *p,
+			       const char *file, const char *build_id,
+			       const struct ct_dwarf_module *m);
 
 /* The verbs of cprof that have no header of their own: each is one file, which defines its struct
  * ct_verb; main.c's table lists all verbs, in the order of `cprof --help`.
  */
 
+extern const struct ct_verb ct_verb_attach;
+extern const struct ct_verb ct_verb_detach;
 extern const struct ct_verb ct_verb_info;
 extern const struct ct_verb ct_verb_dump;
 extern const struct ct_verb ct_verb_live;
 extern const struct ct_verb ct_verb_ps;
 extern const struct ct_verb ct_verb_push;
 extern const struct ct_verb ct_verb_record;
+/* The options of `cprof record`, for a verb that records, too; a check of their values, which
+ * returns an exit status; and the recording of process PID. */
+extern const struct ct_option *const ct_verb_record_tables[];
+int ct_verb_record_check(const struct ct_verb *verb);
+int ct_verb_record_process(int pid);
 extern const struct ct_verb ct_verb_serve;
 extern const struct ct_verb ct_verb_set;
 extern const struct ct_verb ct_verb_start;
@@ -416,10 +700,14 @@ extern const struct ct_verb ct_verb_peek;
 extern const struct ct_verb ct_verb_strip_labels;
 extern const struct ct_verb ct_verb_tags;
 extern const struct ct_verb ct_verb_top;
+/* From now on `cprof top` prints your code last. ONE_TABLE: it omits the table of all functions
+ * where your code has half of the total. */
+void ct_verb_top_for_run(bool one_table);
 extern const struct ct_verb ct_verb_leaks;
 extern const struct ct_verb ct_verb_locks;
 extern const struct ct_verb ct_verb_spans;
 extern const struct ct_verb ct_verb_waits;
+extern const struct ct_verb ct_verb_timeline;
 extern const struct ct_verb ct_verb_tree;
 
 /* waits_wakers.c

@@ -25,17 +25,19 @@ struct chains {
  * The caller frees it. */
 static char *beside_of(const char *file, const char *word)
 {
-	const char *extension = ct_run_show_extension(file);
-	const char *name = ct_base_name(file), *wall = name, *found = NULL;
+	const char *wall = ct_base_name(file), *found = NULL;
+	char *other, *wakers;
 
 	if (!*word)
-		return ct_memory_printf("%.*s.wakers%s", (int)(extension - file), file, extension);
-	while ((wall = strstr(wall, "wall")) && wall < extension)
+		return ct_run_show_beside(file, "wakers");
+	while ((wall = strstr(wall, "wall")))
 		found = wall++;
 	if (!found)
 		return NULL;
-	return ct_memory_printf("%.*s%s%.*s.wakers%s", (int)(found - file), file, word,
-				(int)(extension - found - 4), found + 4, extension);
+	other = ct_memory_printf("%.*s%s%s", (int)(found - file), file, word, found + 4);
+	wakers = ct_run_show_beside(other, "wakers");
+	free(other);
+	return wakers;
 }
 
 static bool has_wakers(struct chains *c)
@@ -144,7 +146,7 @@ static void print_chains(const struct chains *c, const char *file, long rows)
 
 static bool print_file(const char *file, const struct ct_profile *wall, const char *own, long rows)
 {
-	struct ct_profile *p = access(file, R_OK) ? NULL : ct_read_source(file);
+	struct ct_profile *p = access(file, R_OK) ? NULL : ct_load_file(file);
 	struct chains c = { .p = p };
 	struct ct_own *o = NULL;
 	bool shown = false;

@@ -21,7 +21,7 @@ import functools
 import os
 
 __all__ = ["CPU", "WALL", "HEAP", "LOCK", "IO", "EVENT", "HEAP_PEAK", "HEAP_MMAP", "HEAP_LIFETIMES", "HEAP_FRAGMENTATION", "LOCK_HOLDERS", "LOCK_WAKERS", "IO_WAKERS", "OFF",
-           "clear_labels", "dump", "label", "labels", "labels_inherit", "pause", "resume", "span", "span_stats", "start", "stats", "stop", "version"]
+           "clear_labels", "dump", "dump_last", "label", "labels", "labels_inherit", "pause", "resume", "span", "span_stats", "start", "stats", "stop", "version"]
 
 CPU, WALL, HEAP, LOCK, IO, EVENT = 0, 1, 2, 3, 4, 5
 HEAP_PEAK, HEAP_MMAP, LOCK_HOLDERS, LOCK_WAKERS, HEAP_LIFETIMES, HEAP_FRAGMENTATION, IO_WAKERS = 16, 17, 18, 19, 20, 21, 22
@@ -38,7 +38,8 @@ class _Options(ctypes.Structure):
                 ("wall_frequency", ctypes.c_uint),
                 ("lock_threshold_ns", ctypes.c_longlong), ("heap_interval", ctypes.c_ulonglong),
                 ("heap_mmap", ctypes.c_int), ("reserved", ctypes.c_ulonglong), ("io_path", ctypes.c_char_p),
-                ("event_path", ctypes.c_char_p), ("event", ctypes.c_char_p), ("event_period", ctypes.c_uint)]
+                ("event_path", ctypes.c_char_p), ("event", ctypes.c_char_p), ("event_period", ctypes.c_uint),
+                ("times", ctypes.c_char_p)]
 
 
 class _Scope(ctypes.Structure):
@@ -87,6 +88,7 @@ _start = _declare(_library, "cprof_start", ctypes.c_int, ctypes.POINTER(_Options
 _stop = _declare(_library, "cprof_stop", ctypes.c_int)
 _stop_mode = _declare(_library, "cprof_stop_mode", ctypes.c_int, ctypes.c_int)
 _dump = _declare(_library, "cprof_dump", ctypes.c_int, ctypes.c_char_p)
+_dump_last = _declare(_library, "cprof_dump_last", ctypes.c_int, ctypes.c_double)
 _dump_mode = _declare(_library, "cprof_dump_mode", ctypes.c_int, ctypes.c_int, ctypes.c_char_p)
 _version = _declare(_quick, "cprof_version", ctypes.c_char_p)
 _pause = _declare(_quick, "cprof_thread_pause", ctypes.c_int)
@@ -128,7 +130,7 @@ def start(*, cpu=None, wall=None, heap=None, lock=None, io=None, event_path=None
     """Profile every thread of the process, in each mode that is given a path. OPTIONS are the fields of struct
     cprof_options in cprof.h: frequency, max_depth, unwind, symbolize, checkpoint_ms, dump_signal, labels (a dict, or
     "k=v,..."), wall_frequency, lock_threshold_ns, heap_interval, heap_mmap, event,
-    event_period. EVENT_PATH is the path of the event mode."""
+    event_period, times. EVENT_PATH is the path of the event mode."""
     o = _Options(size=ctypes.sizeof(_Options), cpu_path=_bytes(cpu), wall_path=_bytes(wall), heap_path=_bytes(heap),
                  lock_path=_bytes(lock), io_path=_bytes(io), event_path=_bytes(event_path))
     types = dict(_Options._fields_)
@@ -149,6 +151,11 @@ def stop(mode=None):
 def dump(path, mode=None):
     """Write everything since the start to PATH: of MODE, or of the first mode that is on."""
     _check(_dump(_bytes(path)) if mode is None else _dump_mode(mode, _bytes(path)))
+
+
+def dump_last(seconds):
+    """Write the last SECONDS of every mode to the next numbered files."""
+    _check(_dump_last(seconds))
 
 
 def pause():

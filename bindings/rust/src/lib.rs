@@ -214,6 +214,7 @@ impl Options {
             event_path: pointer(&paths[5]),
             event: pointer(&event),
             event_period: self.event_period,
+            times: std::ptr::null(),
         };
         check(unsafe { sys::cprof_start(&options) })
     }
@@ -239,6 +240,11 @@ pub fn dump(path: impl AsRef<Path>) -> io::Result<()> {
 pub fn dump_mode(mode: Mode, path: impl AsRef<Path>) -> io::Result<()> {
     let path = text(path.as_ref().as_os_str())?;
     check(unsafe { sys::cprof_dump_mode(mode as c_int, path.as_ptr()) })
+}
+
+/// Write the last TIME of every mode to the next numbered files.
+pub fn dump_last(time: Duration) -> io::Result<()> {
+    check(unsafe { sys::cprof_dump_last(time.as_secs_f64()) })
 }
 
 /// The version of the library that is loaded.

@@ -25,6 +25,7 @@ pub struct Options {
     pub event_path: *const c_char,
     pub event: *const c_char,
     pub event_period: c_uint,
+    pub times: *const c_char,
 }
 
 #[repr(C)]
@@ -64,6 +65,7 @@ extern "C" {
     pub fn cprof_stop() -> c_int;
     pub fn cprof_stop_mode(mode: c_int) -> c_int;
     pub fn cprof_dump(path: *const c_char) -> c_int;
+    pub fn cprof_dump_last(seconds: f64) -> c_int;
     pub fn cprof_dump_mode(mode: c_int, path: *const c_char) -> c_int;
     pub fn cprof_label_set(key: *const c_char, value: *const c_char) -> c_int;
     pub fn cprof_label_get(key: *const c_char, value: *mut c_char, size: usize) -> c_int;

@@ -65,5 +65,6 @@ void cp_disposition_take(int sig, struct cp_disposition *d)
 void cp_disposition_fork_child(void)
 {
 	for (int sig = 1; sig < 65; sig++)
-		table[sig].sequence &= ~1u;
+		if (table[sig].sequence & 1)
+			table[sig].sequence &= ~1u;
 }

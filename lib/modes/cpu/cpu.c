@@ -15,6 +15,7 @@ struct cp_cpu cp_cpu;
 static struct cp_futex_lock timers
 	CP_START_DATA; /* guards creation and deletion; held for a few calls only */
 static bool event_failure_said;
+static uint32_t used; /* the mode was started once */
 
 /* Note ERR, the error of making a thread's timer. */
 static void note_failure(int err)
@@ -222,6 +223,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 	cp_cpu_state.perf_failed = replace_event;
 	cp_cpu_timer_prepare();
 	cp_cpu.started = true;
+	cp_store_seqcst(&used, 1);
 	cp_store_seqcst(&cp_cpu_state.started, 1);
 	/* Threads that begin from here on start their own clock. The loop finds the others. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
@@ -288,8 +290,17 @@ void cp_cpu_stop(void)
 	cp_futex_lock_release(&timers);
 }
 
+/* No thread has a clock yet: a thread that begins or ends need not take the lock. A start that
+ * comes now finds those that are live. */
+static bool is_unused(void)
+{
+	return !cp_load_seqcst(&used);
+}
+
 void cp_cpu_thread_begin(struct cp_thread *t)
 {
+	if (is_unused())
+		return;
 	cp_futex_lock_acquire(&timers);
 	begin_locked(t);
 	cp_futex_lock_release(&timers);
@@ -342,6 +353,8 @@ static void end_locked(struct cp_thread *t)
 
 void cp_cpu_thread_end(struct cp_thread *t)
 {
+	if (is_unused())
+		return;
 	/* The lock blocks all signals: no other sample may interrupt this one. */
 	cp_futex_lock_acquire(&timers);
 	end_locked(t);

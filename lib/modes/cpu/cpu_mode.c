@@ -78,10 +78,7 @@ static void report_cpu(struct cp_comments *out, const struct cp_run *r, const st
 		L(cp_run_counted(r, CP_COUNT_FOREIGN_THREADS)));
 	times(out, r);
 	if (cp_cpu.engine != CP_ENGINE_PERF)
-		cp_thread_timer_bursts_note(
-			out, r,
-			"CPROF_CPU_ENGINE=perf, or a higher CPUPROFILE_FREQUENCY with it, "
-			"doesn't depend on the tick");
+		cp_thread_timer_bursts_note(out, r, "CPROF_CPU_ENGINE=perf doesn't need the tick");
 }
 
 /* A record's count is its period (cpu_signal.h). Rows have ns, so that records of several periods

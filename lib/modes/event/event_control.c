@@ -154,7 +154,7 @@ int cp_event_control_start(const char *event, unsigned period)
 		cp_sigprof_add(CPROF_EVENT, &cp_event_hit_source);
 		seed_phase();
 		cp_event_state.period = c->period;
-		cp_store_relaxed(&cp_event_state.used, 1);
+		cp_store_seqcst(&cp_event_state.used, 1);
 		/* Threads that begin from here on start their own event. The loop finds the
 		 * others. */
 		cp_store_seqcst(&cp_event_state.running, 1);
@@ -172,8 +172,17 @@ void cp_event_control_stop(void)
 	cp_futex_lock_release(&events);
 }
 
+/* No thread has an event yet: a thread that begins or ends need not take the lock. A start that
+ * comes now finds those that are live. */
+static bool is_unused(void)
+{
+	return !cp_load_seqcst(&cp_event_state.used);
+}
+
 void cp_event_control_thread_begin(struct cp_thread *t)
 {
+	if (is_unused())
+		return;
 	cp_futex_lock_acquire(&events);
 	begin_locked(t);
 	cp_futex_lock_release(&events);
@@ -181,6 +190,8 @@ void cp_event_control_thread_begin(struct cp_thread *t)
 
 void cp_event_control_thread_end(struct cp_thread *t)
 {
+	if (is_unused())
+		return;
 	cp_futex_lock_acquire(&events);
 	delete_event(t);
 	cp_futex_lock_release(&events);

@@ -3,8 +3,10 @@
 #include "modes/heap/allocator.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 
 #include "modes/heap/signal/heap_signal.h"
+#include "base/libc.h"
 #include "base/start_data.h"
 #include "base/text.h"
 #include "unwind/unwind.h"
@@ -226,6 +228,58 @@ static void look_up_wanted(void)
 	}
 }
 
+/* Functions of a libc whose own ones call malloc and aligned_alloc. Those would be the interposed
+ * ones, which would count the block a second time. */
+
+/* Blocks that the allocator maps one by one, so they are zero. */
+#define FRESH ((size_t)256 << 10)
+static void *(*plain_malloc)(size_t)CP_START_DATA;
+
+static void *calloc_by_malloc(size_t n, size_t each)
+{
+	size_t size;
+	void *p;
+
+	if (__builtin_mul_overflow(n, each, &size)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	p = plain_malloc(size);
+	return p && size < FRESH ? memset(p, 0, size) : p;
+}
+
+static int posix_memalign_by_other(void **to, size_t alignment, size_t size)
+{
+	void *p;
+
+	if (alignment < sizeof(void *))
+		return EINVAL;
+	p = cp_allocator.aligned_alloc(alignment, size);
+	if (!p)
+		return errno;
+	*to = p;
+	return 0;
+}
+
+static void *valloc_by_other(size_t size)
+{
+	return cp_allocator.aligned_alloc(4096, size);
+}
+
+static void unnest(void)
+{
+	void *f;
+
+	memcpy(&f, &cp_heap_hot.malloc, sizeof(f));
+	if (!CP_LIBC_NESTS || cp_loaded_in_libc("malloc") != f)
+		return;
+	plain_malloc = cp_heap_hot.malloc;
+	cp_heap_hot.calloc = calloc_by_malloc;
+	cp_allocator.posix_memalign = posix_memalign_by_other;
+	cp_allocator.memalign = cp_allocator.aligned_alloc;
+	cp_allocator.valloc = valloc_by_other;
+}
+
 static void look_up(void)
 {
 	void *f;
@@ -237,6 +291,7 @@ static void look_up(void)
 	set_function(&cp_heap_hot.malloc, "malloc");
 	set_home();
 	set_usable_size();
+	unnest();
 	cp_allocator.is_glibc = !strcmp(cp_allocator_name(), "glibc");
 	memcpy(&f, &cp_allocator.mallocx, sizeof(f));
 	cp_allocator.is_jemalloc = cp_allocator_owns(f);
@@ -260,11 +315,11 @@ void cp_allocator_resolve_now(void)
 
 const char *cp_allocator_name(void)
 {
-	static const char *const known[][2] = { { "libjemalloc", "jemalloc" },
-						{ "libtcmalloc", "tcmalloc" },
-						{ "libmimalloc", "mimalloc" },
-						{ "libc.so", "glibc" },
-						{ "libc-", "glibc" } };
+	static const char *const known[][2] = {
+		{ "libjemalloc", "jemalloc" }, { "libtcmalloc", "tcmalloc" },
+		{ "libmimalloc", "mimalloc" }, { "libc.so", CP_LIBC_NAME },
+		{ "ld-musl", "musl" },	       { "libc-", "glibc" }
+	};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -281,7 +336,7 @@ const char *cp_allocator_in_front(void)
 
 	if (!f)
 		return "no malloc is found";
-	if (cp_loaded_is_own(f))
+	if (cp_loaded_is_own(f) || cp_imports_catch("malloc", f))
 		return NULL;
 	cp_text_format(why, sizeof(why), "malloc is %s's, which comes before libcprof's",
 		       dladdr(f, &info) && info.dli_fname ? info.dli_fname : "another module");

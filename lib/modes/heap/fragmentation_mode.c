@@ -12,7 +12,8 @@ static bool wants_census(const struct cp_config *c)
 
 static uint64_t period_of_pages(const struct cp_run *r)
 {
-	return CP_CENSUS_PAGE * (cp_heap_census_sums()->one_in ? cp_heap_census_sums()->one_in : 1);
+	return cp_pages_kernel() *
+	       (cp_heap_census_sums()->one_in ? cp_heap_census_sums()->one_in : 1);
 }
 
 static int start_fragmentation(struct cp_run *r, const struct cp_config *c)
@@ -37,10 +38,6 @@ static void report_census(struct cp_comments *out, const struct cp_run *r,
 {
 	const struct cp_heap_census_sums *s = cp_heap_census_sums();
 
-	if (cp_heap_census_none()) {
-		cp_comments_line(out, "note: no census of pages: %s", cp_heap_census_none());
-		return;
-	}
 	cp_comments_line(out,
 			 "fragmentation: one page in %u is watched; %lu of them have blocks, %lu "
 			 "more are swapped out; of all pages with blocks %lu bytes are free, "

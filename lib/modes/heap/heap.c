@@ -55,45 +55,6 @@ static void ask_for_drain(void)
 		cp_collect_request(CP_REQUEST_DRAIN);
 }
 
-/* The least that is allocated between two looks by the threads that allocate. */
-#define WATCH_LEAST (UINT64_C(1) << 20)
-
-/* Look again when a quarter of what is left to the nearest mark has been allocated. While a dump is
- * due, every thread that allocates looks, and so waits for the dump. */
-static bool look_at_memory(void)
-{
-	bool due = cp_memory_watch_tick();
-	uint64_t left = cp_memory_watch_left(), allocated = cp_heap_totals.allocated,
-		 freed = cp_heap_totals.freed, live = allocated > freed ? allocated - freed : 0;
-
-	left = left / 4 > WATCH_LEAST ? left / 4 : WATCH_LEAST;
-	if (due || cp_memory_watch_is_asked())
-		live = left = 0;
-	cp_store_relaxed(&cp_heap_totals.watch_at, live + left);
-	return due;
-}
-
-/* Look at the memory on the thread that allocates: while it waits, it can't use up the rest. If the
- * collector has found the mark and has yet to begin the dump, the thread makes the dump. */
-static void watch_locked(void *due)
-{
-	if (cp_memory_watch_is_asked()) {
-		cp_collect_take(CP_REQUEST_DUMP_OF(CPROF_HEAP));
-		*(bool *)due = true;
-	} else {
-		*(bool *)due = look_at_memory();
-	}
-}
-
-static void watch_now(void)
-{
-	bool due = false;
-
-	if (cp_sys_getpid() == pid && !cp_fork_mark_is_gone() &&
-	    cp_collect_run(watch_locked, &due) && due)
-		cp_collect_serve_now(CP_REQUEST_DUMP_OF(CPROF_HEAP));
-}
-
 static void set_step(uint64_t *next, uint64_t *step, uint64_t bytes)
 {
 	*step = bytes ? bytes : 1;
@@ -112,8 +73,6 @@ static void begin_totals(const struct cp_heap_settings *s)
 	set_step(&t->next_allocated, &t->allocated_step, s->allocated);
 	set_step(&t->next_freed, &t->freed_step, s->freed);
 	set_step(&t->next_in_use, &t->in_use_step, s->in_use);
-	t->watch_at = cp_memory_watch_is_on() ? 0 : UINT64_MAX;
-	t->watch = watch_now;
 	t->dump = s->allocated || s->freed || s->in_use ? dump_now : NULL;
 	time_step = s->time_ns;
 	next_time = time_step ? cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step : UINT64_MAX;
@@ -200,7 +159,6 @@ int cp_heap_start(struct cp_run *r, const struct cp_config *c)
 
 	pid = cp_sys_getpid();
 	cp_stack_depot_wake = ask_for_drain;
-	cp_memory_watch_start(s->dump_at);
 	begin_totals(s);
 	cp_heap_views_start(cp_heap_settings_shows(s, CP_HEAP_VIEW_RESIDENT));
 	begin_counting();
@@ -260,7 +218,6 @@ void cp_heap_stop(struct cp_run *r)
 	cp_heap_census_stop();
 	switch_off();
 	cp_heap_budget.due_ns = UINT64_MAX;
-	cp_memory_watch_stop();
 	cp_jemalloc_hooks_stop();
 }
 
@@ -295,7 +252,6 @@ static void begin_childs_totals(void)
 	struct cp_heap_totals *t = &cp_heap_totals;
 
 	t->allocated = t->freed = t->peak = 0;
-	t->watch_at = cp_memory_watch_is_on() ? 0 : UINT64_MAX;
 	begin_step(&t->next_allocated, t->allocated_step);
 	begin_step(&t->next_freed, t->freed_step);
 	begin_step(&t->next_in_use, t->in_use_step);
@@ -311,20 +267,17 @@ void cp_heap_fork_child(struct cp_run *r, struct cp_thread *keep)
 		next_time = cp_sys_clock_ns(CLOCK_MONOTONIC) + time_step;
 	begin_counting();
 	cp_stack_depot_fork_child();
-	cp_memory_watch_fork_child();
 	if (!keep) {
 		cp_heap_census_stop();
 		switch_off();
-		cp_memory_watch_stop();
 	}
 }
 
 uint64_t cp_heap_due(void)
 {
-	uint64_t time = cp_load_relaxed(&next_time), watch = cp_memory_watch_due(),
+	uint64_t time = cp_load_relaxed(&next_time),
 		 budget = cp_load_relaxed(&cp_heap_budget.due_ns);
 
-	time = time < watch ? time : watch;
 	return time < budget ? time : budget;
 }
 
@@ -343,18 +296,13 @@ static void follow_budget(const struct cp_run *r, uint64_t now)
 void cp_heap_tick(struct cp_run *r)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	bool due = false;
 
-	if (now >= next_time) {
-		next_time = now + time_step;
-		due = true;
-	}
 	if (now >= cp_heap_budget.due_ns)
 		follow_budget(r, now);
-	if (now >= cp_memory_watch_due())
-		due |= look_at_memory();
-	if (due)
+	if (now >= next_time) {
+		next_time = now + time_step;
 		cp_collect_request(CP_REQUEST_DUMP_OF(CPROF_HEAP));
+	}
 }
 
 void cp_heap_prepare(void)

@@ -95,12 +95,11 @@ struct cp_heap_settings {
 	/* HEAP_PROFILE_{ALLOCATION,DEALLOCATION,INUSE}_INTERVAL: bytes between numbered dumps; 0 =
 	 * off */
 	uint64_t allocated, freed, in_use;
-	uint64_t time_ns;   /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
-	char dump_at[1024]; /* CPROF_HEAP_DUMP_AT, parsed by memory_watch.c; "" = off */
-	unsigned views;	    /* CPROF_HEAP_VIEWS: ask cp_heap_settings_shows */
-	bool mmap;	    /* HEAP_PROFILE_MMAP turns on the view MMAP, whatever VIEWS has */
-	bool use_pid; /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
-			 process */
+	uint64_t time_ns; /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
+	unsigned views;	  /* CPROF_HEAP_VIEWS: ask cp_heap_settings_shows */
+	bool mmap;	  /* HEAP_PROFILE_MMAP turns on the view MMAP, whatever VIEWS has */
+	bool use_pid;	  /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
+			     process */
 };
 
 /* In the order of the setting's names. */
@@ -149,8 +148,6 @@ extern volatile uint32_t cp_heap_census_pages;
 void cp_heap_census_prepare(void);
 void cp_heap_census_start(const struct cp_heap_settings *s, uint64_t seed);
 void cp_heap_census_stop(void);
-/* Returns why there is no census though it was asked for, or NULL. */
-const char *cp_heap_census_none(void);
 
 /* Looks at all watched pages. */
 void cp_heap_census_look(struct cp_heap_census_sums *to);
@@ -350,6 +347,9 @@ struct cp_heap_sums {
 /* Add rows for the stacks that are new to R, the run of the heap mode or of its mappings. Call with
  * the collector's lock held and with modules freshly read. */
 void cp_heap_rows_collect(struct cp_run *r);
+/* As output.h, BLOCK. */
+struct cp_diary_entry;
+void cp_heap_rows_block(struct cp_run *r, const struct cp_diary_entry *e, uint32_t thread);
 /* Sum up the counters now, unless they were summed since the last collect, and show the sums in the
  * rows. */
 void cp_heap_rows_settle(struct cp_run *r);
@@ -428,8 +428,6 @@ struct cp_memory_use {
 		const char *of;	      /* what the limit belongs to */
 	} limits[CP_MEMORY_USE_LIMITS];
 	unsigned count;
-	unsigned stalled; /* PSI: share of the last ten seconds in which all tasks waited for
-			     memory, per cent; 0 where the kernel doesn't say */
 };
 
 /* Returns the number after KEY and its blanks in TEXT, as /proc has it: "VmRSS:". Returns 0 if
@@ -441,46 +439,5 @@ void cp_memory_use_find(void);
 void cp_memory_use_read(struct cp_memory_use *to);
 /* The same from files below ROOT, for tests: ROOT/proc and ROOT/sys/fs/cgroup. "" by default. */
 void cp_memory_use_set_root(const char *root);
-
-/* memory_watch.c
- *
- * Watches the process's memory, and says when a heap dump is due because memory is about to run
- * out (CPROF_HEAP_DUMP_AT).
- *
- * The collector calls due and tick, with its lock held. A mark that was passed is silent until use
- * has fallen to nine tenths of it. Some memory is kept in reserve and given back before the dump,
- * so that the dump can be made near the limit.
- */
-
-/* A mark: bytes of resident memory; or, with this bit, per cent of the nearest limit; or PRESSURE:
- * tasks wait for memory. */
-#define CP_MEMORY_WATCH_PERCENT (UINT64_C(1) << 63)
-#define CP_MEMORY_WATCH_PRESSURE UINT64_MAX
-#define CP_MEMORY_WATCH_MARKS 6
-
-/* Reads "80%,95%,2G,pressure" into MARKS; zeros follow the last one. Returns 0 or -EINVAL. */
-int cp_memory_watch_parse(const char *text, uint64_t marks[CP_MEMORY_WATCH_MARKS]);
-
-bool cp_memory_watch_is_good(const char *text);
-
-/* Watches the marks in TEXT; "": nothing is watched. Of the dumps the last four stay. */
-void cp_memory_watch_start(const char *text);
-bool cp_memory_watch_is_on(void);
-void cp_memory_watch_stop(void);
-/* Begins anew in a fork child. */
-void cp_memory_watch_fork_child(void);
-/* Returns when tick is due, in monotonic ns; UINT64_MAX: never. */
-uint64_t cp_memory_watch_due(void);
-/* Look at the use. Returns true if a dump must be made now. */
-bool cp_memory_watch_tick(void);
-/* Is a dump to be made that hasn't been written yet? */
-bool cp_memory_watch_is_asked(void);
-/* Returns the bytes from the last look's use to the nearest mark; UINT64_MAX: there is none. */
-uint64_t cp_memory_watch_left(void);
-/* Returns why the dump is made that is being written, or NULL if it wasn't asked for here. */
-const char *cp_memory_watch_reason(void);
-/* Dump NUMBER of KIND (0 or 1: the heap's, its peak's) was WRITTEN, or could not be. Returns the
- * number of an older one to remove, or 0. */
-unsigned cp_memory_watch_dumped(unsigned kind, unsigned number, bool written);
 
 #endif

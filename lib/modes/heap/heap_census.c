@@ -2,8 +2,6 @@
 /* Fragmentation by stack; see heap.h. */
 #include "modes/heap/heap.h"
 
-#include <sys/auxv.h>
-
 #include "unwind/unwind.h"
 #include "modes/heap/signal/census.h"
 #include "modes/heap/signal/heap_signal.h"
@@ -12,7 +10,6 @@ static struct {
 	uint32_t one_in; /* 0: off */
 	uint64_t seed;
 	bool exact; /* the blocks are in the table of live blocks */
-	const char *none;
 } my;
 static struct cp_heap_census_sums last;
 
@@ -31,22 +28,22 @@ void cp_heap_census_prepare(void)
 	cp_heap_stack_own_high = own.high;
 }
 
+static void begin_census(void)
+{
+	cp_census_begin(my.one_in, (unsigned)__builtin_ctzl(cp_pages_kernel()), my.seed);
+}
+
 void cp_heap_census_start(const struct cp_heap_settings *s, uint64_t seed)
 {
 	my.one_in = 0;
-	my.none = NULL;
-	if (!cp_heap_settings_shows(s, CP_HEAP_VIEW_FRAGMENTATION))
+	if (!cp_heap_settings_shows(s, CP_HEAP_VIEW_FRAGMENTATION) || !cp_census_switch)
 		return;
-	if (getauxval(AT_PAGESZ) != CP_CENSUS_PAGE || !cp_census_switch) {
-		my.none = "the machine's pages have other sizes than 4 KiB";
-		return;
-	}
 	my.one_in = cp_heap_census_pages;
 	my.seed = cp_poisson_seed(seed, my.one_in);
 	my.exact = s->interval <= 1;
 	if (my.exact)
 		return;
-	cp_census_begin(my.one_in, my.seed);
+	begin_census();
 	cp_census_switch(true);
 }
 
@@ -58,47 +55,39 @@ void cp_heap_census_stop(void)
 	}
 }
 
-const char *cp_heap_census_none(void)
-{
-	return my.none;
-}
-
 const struct cp_heap_census_sums *cp_heap_census_sums(void)
 {
 	return &last;
 }
 
-/* The blocks of a page, by address. */
-#define BLOCKS (CP_CENSUS_SLOTS + 1)
-
-struct on_page {
+/* The blocks of a page, by address. The collector's lock is held. */
+static struct on_page {
 	uint32_t id;
 	uint64_t begin, bytes; /* the part of the block that is on the page */
 	bool starts;	       /* the block begins on this page */
-};
+} blocks[CP_ARCH_PAGE_MAX / CP_CENSUS_GRAIN + 1];
 
 struct look {
 	struct cp_run *run; /* NULL: only SUMS are wanted */
 	struct cp_heap_census_sums *sums;
 	struct cp_resident resident;
 	uint64_t squares; /* sum over the pages of the squares of their unused bytes */
-	unsigned count;
-	struct on_page blocks[BLOCKS];
+	unsigned count;	  /* of BLOCKS */
 };
 
 /* A block that reaches into the next one was freed without a call that we see. */
 static void append_gap(struct look *x, uint64_t word, uint64_t begin, uint64_t end, bool starts)
 {
-	while (x->count && x->blocks[x->count - 1].begin + x->blocks[x->count - 1].bytes > begin) {
+	while (x->count && blocks[x->count - 1].begin + blocks[x->count - 1].bytes > begin) {
 		x->count--;
 		x->sums->stale++;
 	}
-	x->blocks[x->count++] = (struct on_page){ cp_census_id(word), begin, end - begin, starts };
+	blocks[x->count++] = (struct on_page){ cp_census_id(word), begin, end - begin, starts };
 }
 
 static void gather(struct look *x, const struct cp_census_page *p)
 {
-	uint64_t start = p->number << CP_CENSUS_PAGE_BITS, end = start + CP_CENSUS_PAGE;
+	uint64_t start = p->number << cp_census.page_bits, end = start + cp_census_page_size();
 	uint64_t before = cp_load_acquire(&p->before), word, stop;
 
 	x->count = 0;
@@ -108,10 +97,8 @@ static void gather(struct look *x, const struct cp_census_page *p)
 		if (stop > start)
 			append_gap(x, word, start, stop < end ? stop : end, false);
 	}
-	for (unsigned i = 0; i < CP_CENSUS_SLOTS; i++) {
-		uint64_t at = start + i * CP_CENSUS_GRAIN;
-
-		word = cp_load_acquire(&p->blocks[i]);
+	for (uint64_t at = start; at < end; at += CP_CENSUS_GRAIN) {
+		word = cp_load_acquire(&p->blocks[(at - start) / CP_CENSUS_GRAIN]);
 		if (!word)
 			continue;
 		stop = at + cp_census_size(word);
@@ -161,8 +148,8 @@ static bool is_away(struct look *x, const struct cp_census_page *p)
 	uint64_t is[CP_RESIDENT_KINDS];
 
 	return !x->sums->assumed &&
-	       !cp_heap_views_resident_of(&x->resident, p->number << CP_CENSUS_PAGE_BITS,
-					  CP_CENSUS_PAGE, is) &&
+	       !cp_heap_views_resident_of(&x->resident, p->number << cp_census.page_bits,
+					  cp_census_page_size(), is) &&
 	       !is[CP_RESIDENT];
 }
 
@@ -180,15 +167,15 @@ static void look_at(const struct cp_census_page *p, void *look)
 	}
 	/* A block that has no bytes on the page also keeps it in memory. */
 	for (unsigned i = 0; i < x->count; i++) {
-		used += x->blocks[i].bytes;
-		all += x->blocks[i].bytes + 1;
+		used += blocks[i].bytes;
+		all += blocks[i].bytes + 1;
 	}
-	unused = CP_CENSUS_PAGE - used;
+	unused = cp_census_page_size() - used;
 	x->sums->pages++;
 	x->sums->held += unused;
 	x->squares += unused * unused;
 	for (unsigned i = 0; x->run && i < x->count; i++)
-		add_block(x, &x->blocks[i], x->blocks[i].bytes + 1, all, unused);
+		add_block(x, &blocks[i], blocks[i].bytes + 1, all, unused);
 }
 
 static uint64_t root(uint64_t square)
@@ -217,7 +204,7 @@ static void look_at_pages(struct cp_run *r, struct cp_heap_census_sums *to)
 	if (!my.one_in)
 		return;
 	if (my.exact) {
-		cp_census_begin(my.one_in, my.seed);
+		begin_census();
 		cp_live_each(track, NULL);
 	}
 	to->assumed = cp_heap_views_resident_open(&x.resident) != 0;

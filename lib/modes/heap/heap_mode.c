@@ -55,14 +55,6 @@ static unsigned heap_numbers(const struct cp_run *r, struct cp_mode_number *to)
 	return 2;
 }
 
-static void dumped(struct cp_run *r, unsigned number, int err)
-{
-	unsigned old = cp_memory_watch_dumped(r->mode == CPROF_HEAP_PEAK, number, !err);
-
-	if (old)
-		cp_dump_remove(r, old);
-}
-
 static bool has_pid(const struct cp_config *c)
 {
 	return ((const struct cp_heap_settings *)cp_config_of(c, CPROF_HEAP))->use_pid;
@@ -72,8 +64,7 @@ static void prepare_heap(const struct cp_config *c)
 {
 	if (shows(c, CP_HEAP_VIEW_FRAGMENTATION))
 		cp_heap_census_prepare();
-	if (shows(c, CP_HEAP_VIEW_LIFETIMES))
-		cp_real_prepare_clock();
+	cp_real_prepare_clock();
 	cp_heap_prepare();
 }
 
@@ -215,10 +206,10 @@ const struct cp_mode_ops cp_mode_heap = {
 	.set = cp_heap_set,
 	.mark = cp_stack_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
+	.block = cp_heap_rows_block,
 	.settle = cp_heap_rows_settle,
 	.due = cp_heap_due,
 	.tick = cp_heap_tick,
-	.dumped = dumped,
 	.text = write_heap_text,
 	.has_more = cp_stack_depot_has_fresh,
 	.thread_end = cp_heap_thread_end,
@@ -251,7 +242,6 @@ const struct cp_mode_ops cp_mode_peak = {
 	.labels = heap_labels,
 	.report = cp_heap_report_peak,
 	.count = cp_heap_rows_count,
-	.dumped = dumped,
 	.start = start_nothing,
 	.settle = cp_heap_rows_settle,
 };

@@ -135,12 +135,6 @@ static void report_none(struct cp_comments *out, const struct cp_config *c)
 					   "is seen with CPROF_HEAP_VIEWS=mmap");
 }
 
-static void report_watch(struct cp_comments *out)
-{
-	if (cp_memory_watch_reason())
-		cp_comments_line(out, "dump: %s", cp_memory_watch_reason());
-}
-
 void cp_heap_report(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c)
 {
 	const struct cp_heap_sums *s = cp_heap_rows_sums(r);
@@ -152,7 +146,6 @@ void cp_heap_report(struct cp_comments *out, const struct cp_run *r, const struc
 	cp_heap_check_seen(s->stacks != 0);
 	report_settings(out);
 	report_budget(out);
-	report_watch(out);
 	report_sums(out, s);
 	if (r->late)
 		cp_comments_line(out, "note: started while the program ran: blocks that were "

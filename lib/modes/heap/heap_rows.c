@@ -4,6 +4,7 @@
 
 #include "modes/heap/signal/heap_signal.h"
 #include "base/sys.h"
+#include "sample/diary.h"
 
 #define UNPLACED CP_HEAP_VIEWS_UNPLACED
 
@@ -76,6 +77,26 @@ void cp_heap_rows_collect(struct cp_run *r)
 	newest = cp_stack_depot_each(s->placed, place_entry, r);
 	if (!s->waits)
 		s->placed = newest;
+}
+
+void cp_heap_rows_block(struct cp_run *r, const struct cp_diary_entry *e, uint32_t thread)
+{
+	const struct cp_stack_depot_entry *d = cp_stack_depot_at(e->what);
+	uint64_t objects, bytes, whole;
+
+	/* A block of an earlier run, or of a fork's parent. */
+	if (e->begin_ns < r->start_ns || !cp_heap_views_belongs(d, r) || !d->row ||
+	    d->row == UNPLACED)
+		return;
+	cp_poisson_stands_for(e->size, d->interval, &objects, &bytes);
+	whole = cp_heap_rows_whole(objects);
+	cp_times_add(&r->times, &(struct cp_time_event){ .begin_ns = e->end_ns - r->start_ns,
+							 .duration_ns = e->end_ns - e->begin_ns,
+							 .weight = bytes,
+							 .thread = thread,
+							 .row = d->row - 1,
+							 .count = whole ? (uint32_t)whole : 1,
+							 .is_death = e->kind == CP_DIARY_DEATH });
 }
 
 static void add_amount(struct cp_stack_depot_amount *sum, const struct cp_stack_depot_amount *a)

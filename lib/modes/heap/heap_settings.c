@@ -20,9 +20,6 @@ static const struct cp_config_row rows[] = {
 	SIZE("HEAP_PROFILE_INUSE_INTERVAL", in_use, NULL, 0, UINT64_MAX, BYTES),
 	DURATION("HEAP_PROFILE_TIME_INTERVAL", time_ns, NULL, CP_CONFIG_DUMP_MIN, CP_CONFIG_DUMP_MAX,
 		 "seconds or a duration as 10m, or 0 for off"),
-	TEXT("CPROF_HEAP_DUMP_AT", dump_at,
-	     "up to six of 80% (of the limit), 2G (resident) and pressure, with commas", "no such dumps", "",
-	     .is_good = cp_memory_watch_is_good),
 	SWITCH("HEAP_PROFILE_MMAP", mmap, "0", OPTION(heap_mmap)),
 	LIST("CPROF_HEAP_VIEWS", views, "resident", "resident", "lifetimes", "fragmentation", "mmap"),
 };

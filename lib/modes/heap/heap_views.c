@@ -3,11 +3,13 @@
 #include "modes/heap/heap.h"
 
 #include <errno.h>
-#include <sys/auxv.h>
 
 #include "modes/heap/allocator.h"
 #include "modes/heap/signal/heap_signal.h"
 #include "base/sys.h"
+
+/* A process that lives for less is brief. */
+#define BRIEF_NS UINT64_C(10000000)
 
 static bool wants_resident;
 static struct cp_heap_views_found found;
@@ -88,8 +90,8 @@ uint64_t cp_heap_views_usable_glibc(uint64_t size, uint64_t address)
 {
 	uint64_t chunk = round_up(size + HEADER, 2 * HEADER);
 
-	if (size >= MAPPED_MIN && address % CP_PAGES_SIZE == MAPPED_HEADER)
-		return round_up(size + MAPPED_HEADER, CP_PAGES_SIZE) - MAPPED_HEADER;
+	if (size >= MAPPED_MIN && address % cp_pages_kernel() == MAPPED_HEADER)
+		return round_up(size + MAPPED_HEADER, cp_pages_kernel()) - MAPPED_HEADER;
 	return (chunk < CHUNK_MIN ? CHUNK_MIN : chunk) - HEADER;
 }
 
@@ -147,8 +149,7 @@ const struct cp_heap_views_found *cp_heap_views_found(void)
 
 struct look {
 	struct cp_run *run;
-	uint64_t now; /* cp_ticks() now */
-	uint64_t rate;
+	uint64_t now;	    /* monotonic ns */
 	uint32_t base, row; /* rows of the previous block */
 	uint64_t tag;
 	bool ages, pages, usable;
@@ -158,10 +159,8 @@ struct look {
 
 static uint64_t tag_of_age(const struct look *x, uint64_t born)
 {
-	uint64_t since = cp_heap_totals.lifetimes ? cp_lifetimes_born_ns(born) : born;
-	uint64_t ticks = x->now > since ? x->now - since : 0;
-	uint64_t seconds = (uint64_t)((__uint128_t)ticks * x->rate >> CP_TICK_RATE_SHIFT) /
-			   UINT64_C(1000000000);
+	uint64_t since = cp_lifetimes_born_ns(born);
+	uint64_t seconds = x->now > since ? (x->now - since) / UINT64_C(1000000000) : 0;
 
 	return seconds ? 2 + (63 - (uint64_t)__builtin_clzl(seconds)) : 1;
 }
@@ -213,13 +212,12 @@ static uint32_t move_to_age(struct look *x, uint32_t base, uint64_t born, uint64
 
 int cp_heap_views_resident_open(struct cp_resident *r)
 {
-	unsigned long page = getauxval(AT_PAGESZ);
 	int fd = cp_thread_file_open("pagemap");
 
 	if (fd < 0)
 		return fd;
 	r->fd = fd;
-	r->page_shift = (unsigned)__builtin_ctzl(page ? page : 4096);
+	r->page_shift = (unsigned)__builtin_ctzl(cp_pages_kernel());
 	r->first = r->count = 0;
 	return 0;
 }
@@ -312,6 +310,7 @@ static void look_at(uint64_t address, const struct cp_live_block *b, void *look)
 	uint64_t objects, bytes;
 	uint32_t row;
 
+	address = cp_arch_untag(address);
 	cp_memory_table_mark(&x->table, address);
 	if (!cp_heap_views_belongs(e, x->run) || !e->row || e->row == CP_HEAP_VIEWS_UNPLACED)
 		return;
@@ -325,24 +324,26 @@ static void look_at(uint64_t address, const struct cp_live_block *b, void *look)
 		look_at_usable(x, address, b->size, bytes, row);
 }
 
+/* Is R's process one of a tree's many short ones? The kernel's table of its memory takes as long as
+ * the rest of its end, and nobody wants to know how so brief a memory was divided. */
+static bool is_brief(const struct cp_run *r)
+{
+	return !r->owner && cp_run_length_ns(r) < BRIEF_NS;
+}
+
 /* In exact mode there may be millions of blocks, so they are looked at only on request. */
 void cp_heap_views_split(struct cp_run *r)
 {
-	struct cp_tick_rate_pair now = cp_tick_rate_pair();
 	struct look x = { .run = r,
-			  .now = now.ticks,
-			  .rate = cp_tick_rate(&r->start_ticks, &now),
+			  .now = cp_sys_clock_ns(CLOCK_MONOTONIC),
 			  .row = CP_INDEX_NONE,
 			  .ages = cp_heap_totals.births };
 
-	if (cp_heap_totals.lifetimes) {
-		x.now = now.ns;
-		x.rate = UINT64_C(1) << CP_TICK_RATE_SHIFT;
-	}
 	found = (struct cp_heap_views_found){ .looked = wants_resident ||
 							cp_heap_totals.interval > 1 };
-	found.table_error =
-		cp_memory_table_read(&x.table, r->aggregate.modules, cp_allocator.is_glibc);
+	found.table_error = is_brief(r) ? -ENODATA
+					: cp_memory_table_read(&x.table, r->aggregate.modules,
+							       cp_allocator.is_glibc);
 	if (found.looked)
 		found.resident_error = cp_heap_views_resident_open(&x.resident);
 	x.pages = found.looked && !found.resident_error;

@@ -14,8 +14,7 @@ LIB_SOURCES += \
 	%D%/jemalloc_hooks.c \
 	%D%/mappings.c \
 	%D%/memory_table.c \
-	%D%/memory_use.c \
-	%D%/memory_watch.c
+	%D%/memory_use.c
 PRELOAD_SOURCES += \
 	%D%/hooks/aligned.c \
 	%D%/hooks/census_calls.c \

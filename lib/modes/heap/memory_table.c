@@ -13,6 +13,9 @@
 /* Each arena of glibc's malloc but the first begins at a multiple of this. */
 #define ARENA (UINT64_C(64) << 20)
 
+/* A thread's stack and its guard are mappings, and smaps takes 3 us for each. */
+#define THREADS_MOST 2000
+
 struct area {
 	uint64_t start, end; /* the key is START */
 	uint64_t resident;   /* bytes */
@@ -192,6 +195,8 @@ int cp_memory_table_read(struct cp_memory_table *t, const struct cp_modules *mod
 	if (fd < 0)
 		return fd;
 	err = add_stacks(t);
+	if (!err && t->stacks.count > THREADS_MOST)
+		err = -E2BIG;
 	if (!err)
 		err = read_all(t, fd);
 	cp_sys_close(fd);

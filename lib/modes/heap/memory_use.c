@@ -16,13 +16,13 @@
 #define UNLIMITED (UINT64_C(1) << 60)
 
 struct version {
-	const char *base, *limit, *used, *inactive, *pressure;
+	const char *base, *limit, *used, *inactive;
 };
 
 static const struct version v1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-				   "memory.usage_in_bytes", "\ntotal_inactive_file ", NULL };
+				   "memory.usage_in_bytes", "\ntotal_inactive_file " };
 static const struct version v2 = { "/sys/fs/cgroup", "memory.max", "memory.current",
-				   "\ninactive_file ", "memory.pressure" };
+				   "\ninactive_file " };
 
 static const char *root = "";
 static const struct version *version; /* NULL: no cgroup with a limit of memory was found */
@@ -149,16 +149,6 @@ static void look_at_groups(struct cp_memory_use *to)
 	}
 }
 
-static unsigned stalled(const char *dir, const char *name)
-{
-	char text[512];
-	const char *full = name && read_file(dir, name, text, sizeof(text))
-				   ? strstr(text, "full avg10=")
-				   : NULL;
-
-	return full ? (unsigned)cp_memory_use_number(full, "avg10=") : 0;
-}
-
 static void look_at_process(struct cp_memory_use *to)
 {
 	char text[TEXT], path[CP_THREAD_FILE_PATH];
@@ -191,6 +181,4 @@ void cp_memory_use_read(struct cp_memory_use *to)
 	look_at_machine(to);
 	if (version)
 		look_at_groups(to);
-	to->stalled = version && version->pressure ? stalled(group, version->pressure)
-						   : stalled("/proc/pressure", "memory");
 }

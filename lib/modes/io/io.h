@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/libc.h"
 #include "output/output.h"
 
 /* io_names.c
@@ -101,13 +102,13 @@ const char *cp_io_names_error(unsigned error, char *buffer, size_t size);
 	X(0, ssize_t, recv, (int, void *, size_t, int)) \
 	X(0, ssize_t, recvfrom, (int, void *, size_t, int, struct sockaddr *, socklen_t *)) \
 	X(0, ssize_t, recvmsg, (int, struct msghdr *, int)) \
-	X(0, int, recvmmsg, (int, struct mmsghdr *, unsigned, int, struct timespec *)) \
+	X(0, int, recvmmsg, (int, struct mmsghdr *, unsigned, cp_libc_mmsg_flags, struct timespec *)) \
 	X(0, ssize_t, __recv_chk, (int, void *, size_t, size_t, int)) \
 	X(0, ssize_t, __recvfrom_chk, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
 	X(0, ssize_t, send, (int, const void *, size_t, int)) \
 	X(0, ssize_t, sendto, (int, const void *, size_t, int, const struct sockaddr *, socklen_t)) \
 	X(0, ssize_t, sendmsg, (int, const struct msghdr *, int)) \
-	X(0, int, sendmmsg, (int, struct mmsghdr *, unsigned, int)) \
+	X(0, int, sendmmsg, (int, struct mmsghdr *, unsigned, cp_libc_mmsg_flags)) \
 	X(0, int, getaddrinfo, (const char *, const char *, const struct addrinfo *, struct addrinfo **)) \
 	X(0, int, poll, (struct pollfd *, nfds_t, int)) \
 	X(0, int, ppoll, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) \
@@ -151,6 +152,8 @@ void cp_io_rows_tell(struct cp_run *r);
 void cp_io_rows_released(struct cp_run *r, struct cp_thread *t);
 /* Make the rows of each thread, op and kind sum to the exact totals that were noted (profile.h). */
 void cp_io_rows_settle(struct cp_run *r);
+/* Member of its cp_mode_ops: the rows that are kept. */
+void cp_io_rows_see(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg);
 void cp_io_rows_labels(const struct cp_run *r, const struct cp_stack *s,
 		       struct cp_encode_labels *to);
 /* Add a line for each op and kind, the one with the most delay first. */

@@ -110,7 +110,7 @@ void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_re
 {
 	unsigned error = CP_IO_TAG_ERROR(c->tag);
 	double weight = (double)c->count / (1u << CP_IO_WEIGHT_SHIFT), share[CP_VALUES];
-	uint64_t bytes = c->longest, self[CP_VALUES];
+	uint64_t bytes = c->more, self[CP_VALUES];
 	uint64_t stratum = CP_IO_TAG(CP_IO_TAG_OP(c->tag), CP_IO_TAG_KIND(c->tag), 0, 0);
 	uint64_t tag = stratum | CP_IO_TAG(0, 0, error,
 					   (uint64_t)CP_IO_TAG_NUMBER(c->tag) << CP_IO_CLASS_BITS |
@@ -123,10 +123,17 @@ void cp_io_rows_record(struct cp_run *r, struct cp_thread *t, const struct cp_re
 	for (unsigned v = 0; v < CP_VALUES; v++)
 		share[v] = (double)self[v] * (weight - 1);
 	if (number == CP_INDEX_NONE ||
-	    !cp_strata_sampled(&strata, number, label, stratum, self, share))
+	    !cp_strata_sampled(&strata, number, label, stratum, self, share)) {
 		cp_count_mode(CPROF_IO, CP_COUNT_LOST_AGGREGATE, c->weight);
-	else
-		r->aggregate.records++;
+		return;
+	}
+	r->aggregate.records++;
+	cp_drain_event(r, c,
+		       (struct cp_time_event){ .duration_ns = self[DELAY],
+					       .weight = self[DELAY] + (uint64_t)share[DELAY],
+					       .thread = label,
+					       .row = number,
+					       .count = (uint32_t)(weight + 0.5) });
 }
 
 /* Return true if C has new counts; they are in VALUES. TOLD gets the new totals. */
@@ -233,6 +240,11 @@ void cp_io_rows_tell(struct cp_run *r)
 void cp_io_rows_released(struct cp_run *r, struct cp_thread *t)
 {
 	tell_of(r, t->index);
+}
+
+void cp_io_rows_see(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
+{
+	cp_strata_rows(&strata, see, arg);
 }
 
 void cp_io_rows_settle(struct cp_run *r)

@@ -21,6 +21,14 @@
  * lock; the waits for a lock are what its holders have caused. */
 static struct cp_strata waits, held;
 
+/* What the holders have caused of locks whose unlocking thread is still taking its stack. The waits
+ * are counted, so without this a settle would not know the holder, for good. */
+#define OPEN_MOST 32
+static struct {
+	uint64_t lock, values[CP_VALUES];
+} open_now[OPEN_MOST];
+static unsigned open_count;
+
 /* The runs of the two modes; NULL: not started. */
 static struct cp_run *waits_run, *held_run;
 
@@ -59,7 +67,8 @@ static struct cp_lock_sum take_waits(const struct cp_thread *t, unsigned kind)
 {
 	struct cp_lock_part *part = cp_lock_part_of(t);
 	const struct cp_lock_stratum *s = &part->kinds[kind];
-	struct cp_lock_sum now = { cp_load_relaxed(&s->count), cp_load_relaxed(&s->delay) };
+	/* Acquire: the samples of what is counted are in the rings (cp_lock_sample_count). */
+	struct cp_lock_sum now = { cp_load_acquire(&s->count), cp_load_acquire(&s->delay) };
 
 	return take_sum(&now, &part->told[kind]);
 }
@@ -127,6 +136,15 @@ static void stop_lock(struct cp_run *r)
 	cp_lock_event_know(0);
 }
 
+/* Returns how long before an unlock its waits began: their mean, but a single wait may have been
+ * divided. */
+static uint64_t caused_ns(const uint64_t *self, const double *share)
+{
+	double mean = ((double)self[1] + share[1]) / ((double)self[0] + share[0] + 0x1p-16);
+
+	return mean < (double)self[1] ? (uint64_t)mean : self[1];
+}
+
 /* Adds a sample to R: RECORD of the thread LABEL, in the stratum STRATUM and TAG of ST. */
 static void add_sample(struct cp_run *r, struct cp_strata *st, const struct cp_record *record,
 		       uint32_t label, uint32_t stratum, uint64_t tag, const uint64_t *self,
@@ -141,14 +159,27 @@ static void add_sample(struct cp_run *r, struct cp_strata *st, const struct cp_r
 					    .tag = record->tag };
 	uint32_t row = cp_aggregate_row(&r->aggregate, &stack);
 	struct cp_stack *s = row == CP_INDEX_NONE ? NULL : cp_aggregate_row_at(&r->aggregate, row);
+	double events = (double)self[0] + share[0];
+	struct cp_time_event e = { .duration_ns = record->weight,
+				   .weight = self[1] + (uint64_t)share[1],
+				   .thread = label,
+				   .count = events < 1 ? 1 : (uint32_t)(events + 0.5) };
 
 	if (!s || !cp_strata_sampled(st, row, stratum, tag, self, share)) {
 		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, record->weight);
 		return;
 	}
-	if (r->mode == CPROF_LOCK && record->longest > s->values[CP_VALUE_LONGEST])
-		s->values[CP_VALUE_LONGEST] = record->longest;
 	r->aggregate.records++;
+	e.row = row;
+	if (r->mode == CPROF_LOCK_HOLDERS) {
+		e.duration_ns = caused_ns(self, share);
+		if (label != CP_NO_THREAD)
+			cp_drain_event(r, record, e);
+		return;
+	}
+	if (record->weight > s->values[CP_VALUE_LONGEST])
+		s->values[CP_VALUE_LONGEST] = record->weight;
+	cp_drain_wait(r, record, e);
 }
 
 static uint64_t kind_tag(uint64_t tag)
@@ -262,6 +293,7 @@ static void lock_drained(struct cp_run *r)
 static void lock_rows(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg)
 {
 	named[r->mode] = 0;
+	cp_strata_rows(r->mode == CPROF_LOCK ? &waits : &held, see, arg);
 }
 
 /* In a window the longest wait of a row is known if it is longer than all before the window. */
@@ -399,7 +431,7 @@ static int start_holders(struct cp_run *r, const struct cp_config *c)
 	cp_strata_release(&held);
 	held = cp_strata_new(0);
 	held.rest = CP_LOCATION_HOLDER_UNKNOWN;
-	named[CPROF_LOCK_HOLDERS] = 0;
+	named[CPROF_LOCK_HOLDERS] = open_count = 0;
 	cp_store_seqcst(&cp_lock_holders_on, 1);
 	return 0;
 }
@@ -407,25 +439,6 @@ static int start_holders(struct cp_run *r, const struct cp_config *c)
 static void stop_holders(struct cp_run *r)
 {
 	cp_store_seqcst(&cp_lock_holders_on, 0);
-}
-
-/* Return the label of a thread that has ended, and whose record is gone. */
-static uint32_t label_of_ended(struct cp_aggregate *a, int32_t tid)
-{
-	for (size_t i = a->threads.count; i-- > 0;)
-		if (CP_VEC_AT(&a->threads, struct cp_thread_label, i)->tid == tid)
-			return (uint32_t)i;
-	return cp_aggregate_shares(a, true) ? cp_aggregate_shared_thread(a, "(others)")
-					    : cp_aggregate_thread(a, tid);
-}
-
-static uint32_t label_of(struct cp_run *r, uint64_t who)
-{
-	struct cp_thread *t = cp_thread_at((uint32_t)who);
-
-	return t && cp_lock_holder_who(t) == who
-		       ? cp_drain_label(r, t)
-		       : label_of_ended(&r->aggregate, (int32_t)(who >> 32));
 }
 
 /* Add the waits that an unlock has caused, or those for which no unlock was found. */
@@ -436,7 +449,7 @@ static void add_held(struct cp_run *r, const struct cp_record *record, const str
 					   (uint64_t)((double)e->weight * own) };
 	const double share[CP_VALUES] = { waits_of_it - (double)self[0],
 					  (double)(e->weight - self[1]) };
-	uint32_t label = record->depth ? label_of(r, e->longest) : CP_NO_THREAD;
+	uint32_t label = record->depth ? cp_drain_label_of(r, e->more) : CP_NO_THREAD;
 
 	if (record->depth && label == CP_INDEX_NONE)
 		cp_count_mode(r->mode, CP_COUNT_LOST_AGGREGATE, e->weight);
@@ -449,9 +462,23 @@ static void record_held(struct cp_run *r, struct cp_thread *t, const struct cp_r
 	const struct cp_event e = { .count = record->count,
 				    .weight = record->weight,
 				    .tag = record->tag,
-				    .longest = record->longest };
+				    .more = record->more };
 
 	add_held(r, record, &e);
+}
+
+static void note_open(void)
+{
+	struct cp_event e;
+	uint32_t next = 0;
+
+	for (open_count = 0; open_count < OPEN_MOST && cp_lock_holder_look(&next, &e);
+	     open_count++) {
+		memset(&open_now[open_count], 0, sizeof(*open_now));
+		open_now[open_count].lock = e.tag;
+		open_now[open_count].values[0] = (uint64_t)(cp_lock_holder_waits(e.count) + 0.5);
+		open_now[open_count].values[1] = e.weight;
+	}
 }
 
 /* Collect the waits that were added to entries. */
@@ -471,6 +498,7 @@ static void collect_holders(struct cp_run *r)
 		add_held(r, record, &e);
 		cp_lock_holder_give_back(h);
 	}
+	note_open();
 }
 
 /* T has ended: its unlocks keep their label although another thread will get its record. */
@@ -487,9 +515,13 @@ static void settle_holders(struct cp_run *r)
 
 	if (waits_run && waits_run->running)
 		settle_lock(waits_run);
+	for (unsigned i = 0; i < open_count; i++)
+		cp_strata_withhold(&held, CP_NO_THREAD, open_now[i].lock, open_now[i].values);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		cp_drain_name(r, cp_thread_at(i));
 	lost = cp_strata_settle(&held, &r->aggregate, NULL);
+	for (unsigned i = 0; i < open_count; i++)
+		cp_strata_exact(&held, CP_NO_THREAD, open_now[i].lock, open_now[i].values);
 	if (lost)
 		cp_count_mode(CPROF_LOCK_HOLDERS, CP_COUNT_LOST_AGGREGATE, lost);
 }
@@ -497,6 +529,7 @@ static void settle_holders(struct cp_run *r)
 static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
 {
 	cp_lock_holder_fork_child();
+	open_count = 0;
 	held = cp_strata_new(0);
 	held.rest = CP_LOCATION_HOLDER_UNKNOWN;
 	if (!keep)

@@ -93,6 +93,7 @@ const struct cp_mode_ops cp_mode_wakers = {
 	.types = { { "waits", "count" }, { "delay", "nanoseconds" } },
 	.type_count = 2,
 	.period_type = { "wakes", "count" },
+	.waits = true,
 	.drop_frames = WAKES,
 	.labels = wakers_labels,
 	.report = report_wakers,

@@ -137,6 +137,11 @@ void cp_wall_visit_record(struct cp_run *r, struct cp_thread *t, const struct cp
 void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until);
 /* Give the time owed to T's STATE to the last stack in that state, if there is one. */
 void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state);
+/* NS of row ROW were T's time for DURATION from BEGIN on. */
+void cp_wall_time_event(struct cp_run *r, struct cp_thread *t, uint32_t row, uint64_t begin,
+			uint64_t duration, uint64_t ns);
+/* Give all of T's time so far to the time index. */
+void cp_wall_time_close(struct cp_run *r, struct cp_thread *t);
 /* Make the row of stack S the row of T for STATE from now on. S's tag has no state yet. */
 void cp_wall_time_set_stack(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			    struct cp_raw_stack *s);

@@ -89,8 +89,10 @@ void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns)
 	if (!w->row[CP_WALL_WAITING])
 		return;
 	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE);
-	if (w->row[CP_WALL_RUNNABLE])
+	if (w->row[CP_WALL_RUNNABLE]) {
 		cp_wall_strata_sample(r, t, CP_WALL_RUNNABLE, w->row[CP_WALL_RUNNABLE] - 1, ns);
+		cp_wall_time_event(r, t, w->row[CP_WALL_RUNNABLE] - 1, w->given, 0, ns);
+	}
 	w->row[CP_WALL_RUNNABLE] = kept;
 }
 
@@ -190,6 +192,9 @@ static void tell_time(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
 			make_row(r, t, state);
 		if (w->row[state])
 			cp_wall_strata_sample(r, t, state, w->row[state] - 1, ns);
+		/* Its whole life is known; of other threads, nobody knows when this was. */
+		if (w->row[state] && w->state == CP_WALL_UNSEEN)
+			cp_wall_time_event(r, t, w->row[state] - 1, w->given - ns, ns, ns);
 		if (state != CP_WALL_WAITING && w->state != CP_WALL_UNSEEN)
 			cp_wall.counts.unanswered += ns;
 	}
@@ -224,6 +229,7 @@ void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until
 		leave_unsampled(t);
 	for (enum cp_wall_state s = CP_WALL_RUNNING; s < CP_WALL_STATES; s++)
 		cp_wall_time_pay(r, t, s);
+	cp_wall_time_close(r, t);
 	tell_all(r, t);
 	cp_drain_name(r, t);
 }

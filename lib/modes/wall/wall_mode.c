@@ -95,9 +95,7 @@ static void report_wall(struct cp_comments *out, const struct cp_run *r, const s
 			 cp_comments_seconds(n->unanswered),
 			 cp_comments_seconds((int64_t)unsampled > 0 ? unsampled : 0));
 	cp_thread_timer_bursts_note(
-		out, r,
-		"a CPU profile with CPROF_CPU_ENGINE=perf shows where they ran, a higher "
-		"WALLPROFILE_FREQUENCY doesn't");
+		out, r, "a CPU profile with CPROF_CPU_ENGINE=perf shows where they ran");
 }
 
 static void prepare_wall(const struct cp_config *c)

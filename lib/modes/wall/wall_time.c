@@ -75,6 +75,58 @@ void cp_wall_time_set_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_st
 	cp_wall_time_set_stack(r, t, state, &s);
 }
 
+/* ---- the time index ---- */
+
+void cp_wall_time_event(struct cp_run *r, struct cp_thread *t, uint32_t row, uint64_t begin,
+			uint64_t duration, uint64_t ns)
+{
+	if (!r->times.budget || begin < r->start_ns)
+		return;
+	cp_times_add(&r->times, &(struct cp_time_event){ .begin_ns = begin - r->start_ns,
+							 .duration_ns = duration,
+							 .weight = ns,
+							 .thread = cp_wall_strata_label(r, t),
+							 .row = row,
+							 .count = 1 });
+}
+
+static void close_stretch(struct cp_run *r, struct cp_thread *t, struct cp_wall_stretch *s)
+{
+	if (s->ns)
+		cp_wall_time_event(r, t, s->row, s->begin, s->ns, s->ns);
+	s->ns = 0;
+}
+
+void cp_wall_time_close(struct cp_run *r, struct cp_thread *t)
+{
+	for (unsigned state = 0; state < CP_WALL_STATES; state++)
+		close_stretch(r, t, &cp_wall_of(t)->open[state]);
+}
+
+/* A thread that goes on waiting at the same place makes one event, however often it is visited. */
+static void extend_stretch(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
+			   uint64_t ns)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	struct cp_wall_stretch *s = &w->open[state];
+
+	if (s->ns && (s->row != w->row[state] - 1 || s->begin + s->ns != w->owed_from[state]))
+		close_stretch(r, t, s);
+	if (!s->ns)
+		*s = (struct cp_wall_stretch){ w->owed_from[state], 0, w->row[state] - 1 };
+	s->ns += ns;
+}
+
+/* ---- time ---- */
+
+static void owe_state(struct cp_wall_thread *w, enum cp_wall_state state, uint64_t from,
+		      uint64_t ns)
+{
+	if (!w->owed[state])
+		w->owed_from[state] = from;
+	w->owed[state] += ns;
+}
+
 void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
@@ -83,26 +135,27 @@ void cp_wall_time_pay(struct cp_run *r, struct cp_thread *t, enum cp_wall_state 
 	if (!ns || !w->row[state])
 		return;
 	w->owed[state] = 0;
+	extend_stretch(r, t, state, ns);
 	cp_wall_strata_sample(r, t, state, w->row[state] - 1, ns);
 }
 
 /* The pacer itself may have taken the processor from T to look at it; with one processor it always
  * does. So a T that is ready to run ran for as long as its CPU clock says. */
-static void owe(struct cp_wall_thread *w, uint64_t ns)
+static void owe(struct cp_wall_thread *w, uint64_t from, uint64_t ns)
 {
 	uint64_t ran = w->state == CP_WALL_RUNNABLE ? w->ran : 0;
 
 	if (ran > ns)
 		ran = ns;
 	w->ran -= ran;
-	w->owed[CP_WALL_RUNNING] += ran;
-	w->owed[w->state] += ns - ran;
+	owe_state(w, CP_WALL_RUNNING, from, ran);
+	owe_state(w, w->state, from + ran, ns - ran);
 }
 
 void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint64_t ns = until - w->given;
+	uint64_t from = w->given, ns = until - from;
 
 	if (w->state == CP_WALL_UNSEEN || until <= w->given)
 		return;
@@ -112,7 +165,7 @@ void cp_wall_time_give(struct cp_run *r, struct cp_thread *t, uint64_t until)
 		w->lost += ns;
 		return;
 	}
-	owe(w, ns);
+	owe(w, from, ns);
 	if (w->unanswered && w->state != CP_WALL_WAITING)
 		return;
 	cp_wall_time_pay(r, t, w->state);

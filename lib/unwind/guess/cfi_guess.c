@@ -267,7 +267,8 @@ static bool has_callers(struct cp_cfi_frame *f, bool copy)
 	uint64_t at = f->regs.r[CP_REG_SP], end = at + ABOVE * sizeof(at), word;
 
 	for (; at < end && cp_stackmem_is_direct(&f->stack, at); at += sizeof(word))
-		if (cp_stackmem_read(&f->stack, at, &word) && is_return(f, word, copy))
+		if (cp_stackmem_read(&f->stack, at, &word) &&
+		    is_return(f, cp_cfi_strip(word), copy))
 			return true;
 	return false;
 }
@@ -308,10 +309,23 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 	return step_to(f, ra, fp + 2 * sizeof(fp));
 }
 
+/* Is this the function of libc that calls main? musl's has no unwind table. */
+static bool calls_main(const struct cp_cfi_frame *f, bool copy)
+{
+	uint64_t pc = f->regs.r[CP_REG_PC];
+	const struct cp_cfi_module *libc = &cp_cfi_finder.lasting[1];
+	uint8_t code[CP_CFI_PASSES_ON_BYTES];
+
+	return pc - libc->start < libc->end - libc->start &&
+	       cp_cfi_code_read(pc, code, sizeof(code), copy) && cp_cfi_passes_on(code);
+}
+
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 {
 	uint64_t sp, ra;
 
+	if (!exact && calls_main(f, copy))
+		return CP_CFI_OUTERMOST;
 	if (!exact && by_frame_pointer(f, false, true, copy) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
 	if (exact && cp_cfi_epilogue_is_leaving(f, copy, &ra, &sp) &&

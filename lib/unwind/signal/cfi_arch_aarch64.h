@@ -42,11 +42,22 @@ static inline unsigned cp_cfi_register(unsigned column)
 
 /* A leaf function may leave sp as it is. */
 #define CP_CFI_CALL_PUSHES 0
+/* See cfi_arch_x86_64.h; for musl, to which there is no port here. */
+#define CP_CFI_PASSES_ON_BYTES 1
+static inline bool cp_cfi_passes_on(const uint8_t *code)
+{
+	return false;
+}
 
-/* Removes the signature that pointer authentication puts above the address bits. */
+/* Removes the signature that pointer authentication puts above the address bits. How many bits an
+ * address has depends on the kernel: 36 to 48, which the processor knows. */
 static inline uint64_t cp_cfi_strip(uint64_t ra)
 {
-	return ra & ((UINT64_C(1) << CP_CFI_PC_BITS) - 1);
+	register uint64_t lr __asm__("x30") = ra;
+
+	/* xpaclri; does nothing on processors without signatures. */
+	__asm__("hint #7" : "+r"(lr));
+	return lr & ((UINT64_C(1) << CP_CFI_PC_BITS) - 1);
 }
 
 /* Number of code bytes before a return address that cp_cfi_is_call reads. */
@@ -84,14 +95,19 @@ static inline uint64_t cp_cfi_call_target(const uint8_t *end, uint64_t ra, bool 
 }
 
 /* Returns the address of the word that holds the target of the PLT stub at STUB, whose code is at
- * CODE; 0 = it is not such a stub: adrp x16, page; ldr x17, [x16, #offset]. */
-#define CP_CFI_STUB_BYTES 8
+ * CODE; 0 = it is not such a stub: [bti c;] adrp x16, page; ldr x17, [x16, #offset]. */
+#define CP_CFI_STUB_BYTES 12
 static inline uint64_t cp_cfi_stub_slot(const uint8_t *code, uint64_t stub)
 {
 	uint32_t adrp, ldr;
 	uint64_t page;
 
 	__builtin_memcpy(&adrp, code, sizeof(adrp));
+	if (adrp == 0xd503245f) {
+		code += 4;
+		stub += 4;
+		__builtin_memcpy(&adrp, code, sizeof(adrp));
+	}
 	__builtin_memcpy(&ldr, code + 4, sizeof(ldr));
 	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return 0;

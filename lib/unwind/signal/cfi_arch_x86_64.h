@@ -107,6 +107,14 @@ static inline bool cp_cfi_aligned(const uint8_t *end)
 	return end[-4] == 0x48 && end[-3] == 0x83 && end[-2] == 0xe4;
 }
 
+/* Does CODE, after a call, pass the int result on as the only argument of the next call, as
+ * exit(main(...)) does? */
+#define CP_CFI_PASSES_ON_BYTES 3
+static inline bool cp_cfi_passes_on(const uint8_t *code)
+{
+	return code[0] == 0x89 && code[1] == 0xc7 && code[2] == 0xe8; /* mov %eax, %edi; call */
+}
+
 /* Returns the target of the call that ends at END with return address RA. If *SLOT is set, the
  * result is the address of the word that holds the target. 0 = the target was in a register. */
 static inline uint64_t cp_cfi_call_target(const uint8_t *end, uint64_t ra, bool *slot)

@@ -3,11 +3,17 @@
  * mapped anew while it is registered.
  *
  *   host read-only | unmapped | fixed | moved | by-number | bad-pointers | by-another
+ *   host before-start PROFILE
  *
  * With bad-pointers the stack is set by a call that fails after the change, because the kernel
  * can't write the old stack. Bad pointers are given to sigaltstack in the other cases, too.
  */
 #include "host.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+
+#include "cprof.h"
 
 #define SIZE ((size_t)262144)
 
@@ -118,41 +124,99 @@ static void *run(void *arg)
 }
 
 #define SMALL ((size_t)65536)
-static char contested[SMALL] __attribute__((aligned(65536)));
-static int over;
+#define OWNERS 12
 
-/* Another thread makes the stack read-only and writable again. A signal that comes meanwhile is a
- * SIGSEGV; no handler of the program writes there. */
-static void *contest(void *arg)
-{
-	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
-		EXPECT(mprotect(contested, SMALL, PROT_READ) == 0);
-		EXPECT(mprotect(contested, SMALL, PROT_READ | PROT_WRITE) == 0);
-	}
-	return arg;
-}
+static struct owner {
+	char *stack;
+	pthread_t thread;
+	int there;
+} owners[OWNERS];
+static int over;
 
 static void nothing(int sig)
 {
 }
 
-static void by_another(void)
+/* Is in a handler on its alternate stack, or on the way there or back, most of the time. */
+static void *own(void *arg)
+{
+	struct owner *o = arg;
+	stack_t ss = { .ss_sp = o->stack, .ss_size = SMALL };
+
+	EXPECT(sigaltstack(&ss, NULL) == 0);
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+		syscall(SYS_tkill, gettid(), SIGHUP);
+		__atomic_store_n(&o->there, 1, __ATOMIC_RELAXED);
+	}
+	if (o == owners)
+		after_change();
+	return arg;
+}
+
+static void begin_owner(struct owner *o)
+{
+	o->stack = mmap(NULL, SMALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(o->stack != MAP_FAILED);
+	EXPECT(pthread_create(&o->thread, NULL, own, o) == 0);
+	while (!__atomic_load_n(&o->there, __ATOMIC_RELAXED))
+		usleep(100);
+}
+
+static void end_owners(struct owner *last)
+{
+	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+	for (struct owner *o = owners; o <= last; o++)
+		EXPECT(pthread_join(o->thread, NULL) == 0);
+}
+
+static void set_handlers(void)
 {
 	struct sigaction act = { .sa_handler = nothing };
-	stack_t ss = { .ss_sp = contested, .ss_size = SMALL };
-	pthread_t t;
 
 	EXPECT(sigaction(SIGSEGV, &act, NULL) == 0);
-	EXPECT(sigaltstack(&ss, NULL) == 0);
 	act.sa_flags = SA_ONSTACK;
 	EXPECT(sigaction(SIGHUP, &act, NULL) == 0);
+}
+
+/* Another thread makes the stacks read-only, of the first one only the upper half, for good. A
+ * signal that comes meanwhile is a SIGSEGV; no handler of the program writes there. All threads
+ * share a processor, so an owner may stand still for long at any place. */
+static void by_another(void)
+{
+	cpu_set_t one;
+	size_t lower;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	EXPECT(sched_setaffinity(0, sizeof(one), &one) == 0);
+	set_handlers();
 	before_change();
-	EXPECT(pthread_create(&t, NULL, contest, NULL) == 0);
-	for (int i = 0; i < 8000; i++)
-		syscall(SYS_tkill, gettid(), SIGHUP);
-	after_change();
-	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
-	EXPECT(pthread_join(t, NULL) == 0);
+	for (struct owner *o = owners; o < owners + OWNERS; o++)
+		begin_owner(o);
+	for (struct owner *o = owners; o < owners + OWNERS; o++) {
+		lower = o == owners ? SMALL / 2 : 0;
+		EXPECT(mprotect(o->stack + lower, SMALL - lower, PROT_READ) == 0);
+		usleep(5000);
+		if (o > owners)
+			EXPECT(mprotect(o->stack, SMALL, PROT_READ | PROT_WRITE) == 0);
+	}
+	end_owners(&owners[OWNERS - 1]);
+}
+
+/* The profile begins only after another thread has made the stack read-only. */
+static void before_start(const char *path)
+{
+	struct cprof_options o = CPROF_OPTIONS_INIT;
+	__typeof__(cprof_start) *start;
+
+	*(void **)&start = dlsym(RTLD_DEFAULT, "cprof_start");
+	o.cpu_path = path;
+	o.frequency = 1000;
+	set_handlers();
+	begin_owner(owners);
+	EXPECT(mprotect(owners->stack, SMALL, PROT_READ) == 0);
+	EXPECT(!start || start(&o) == 0);
+	end_owners(owners);
 }
 
 int main(int argc, char **argv)
@@ -164,12 +228,13 @@ int main(int argc, char **argv)
 	how = argv[1];
 	if (!strcmp(how, "by-another")) {
 		by_another();
-		puts("done");
-		HOST_END();
+	} else if (argc > 2) {
+		before_start(argv[2]);
+	} else {
+		pthread_create(&t, NULL, run, NULL);
+		pthread_join(t, NULL);
+		run(NULL);
 	}
-	pthread_create(&t, NULL, run, NULL);
-	pthread_join(t, NULL);
-	run(NULL);
 	puts("done");
 	HOST_END();
 }

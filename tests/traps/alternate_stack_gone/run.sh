@@ -11,4 +11,8 @@ for how in read-only unmapped fixed moved by-number bad-pointers by-another; do
 	check_stack "$work/$how.pb" 'burn.*;after_change;'
 	same_as_bare wall wall $host $how
 done
+status=0
+$limit env LD_PRELOAD="$CP_LIBRARY" $host before-start "$work/late.pb" >"$work/late.out" 2>"$work/late.err" || status=$?
+check_ended late 0 bare-of-by-another
+check_stack "$work/late.pb" 'burn.*;after_change;'
 finish

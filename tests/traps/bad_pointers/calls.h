@@ -136,7 +136,9 @@ C(b_pselect_time, p ? pselect(0, NULL, NULL, NULL, p, NULL) : 0)
 C(b_pselect_set, pselect(64, p, NULL, NULL, &good.moment, NULL))
 C(b_raw_ppoll, syscall(SYS_ppoll, p, 1, &good.moment, NULL, 8))
 C(b_raw_pselect6, syscall(SYS_pselect6, 0, NULL, NULL, NULL, &good.moment, p))
+#ifdef SYS_epoll_wait
 C(b_raw_epoll, syscall(SYS_epoll_wait, good.epoll, p, 1, 1))
+#endif
 C(b_open_badflags, syscall(SYS_openat, AT_FDCWD, p, O_PATH | 0x40000000, 0))
 C(b_openat2_path,
   syscall(SYS_openat2, AT_FDCWD, p, &(struct open_how){ 0 }, sizeof(struct open_how)))

@@ -45,7 +45,7 @@ timeout 20 "$cprof" ps $pid >"$work/one.out" 2>&1 || harm "root has no answer: $
 if as 1234 test -x "$cprof"; then
 	# It has no process, and is told so.
 	as 1234 timeout 20 "$cprof" ps >"$work/user.out" 2>&1 || true
-	grep -q 'no process answers' "$work/user.out" || harm "a user waits: $(cat "$work/user.out")"
+	grep -q 'no process is being profiled' "$work/user.out" || harm "a user waits: $(cat "$work/user.out")"
 else
 	echo "not run: user 1234 can't run $cprof"
 fi

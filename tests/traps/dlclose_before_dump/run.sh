@@ -8,9 +8,9 @@ check_top "$work/gone.pb" 2 hot_a
 check_stack "$work/gone.pb" 'hot_a;work;.*main;'
 has_go && check_mapping "$work/gone.pb" "$work/a.so" "$(build_id "$work/a.so")"
 
-# Many that come and go, each with samples: none is lost or taken for another.
+# Many that come and go, each with samples, also beside load, where the tick comes late: none is lost or taken for another.
 for i in 1 2 3 4 5 6 7 8; do plugin "m$i"; done
-profiled many "$host" $(for i in 1 2 3 4 5 6 7 8; do echo open "$work/m$i.so" work 60 close; done)
+CPROF_CPU_ENGINE=perf profiled many "$host" $(for i in 1 2 3 4 5 6 7 8; do echo open "$work/m$i.so" work 60 close; done)
 check_status many 0
 check_valid "$work/many.pb"
 for i in 1 2 3 4 5 6 7 8; do

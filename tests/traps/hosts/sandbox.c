@@ -16,12 +16,13 @@
 #include <sys/prctl.h>
 
 #include "host.h"
+#include "tick.h"
 #include "deny.h"
 #include "had-thread.h"
 
 __attribute__((noinline)) static void work(void)
 {
-	burn(0.05);
+	burn_and_tick(0.05);
 	__asm__ volatile("");
 }
 

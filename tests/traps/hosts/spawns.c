@@ -7,7 +7,7 @@
  */
 #include <spawn.h>
 
-#include "host.h"
+#include "tick.h"
 
 #define WORK_SECONDS 0.05
 
@@ -16,13 +16,13 @@ static char *child_argv[] = { NULL, "child", NULL };
 
 __attribute__((noinline)) static void parent_work(void)
 {
-	burn(WORK_SECONDS);
+	burn_and_tick(WORK_SECONDS);
 	__asm__ volatile("");
 }
 
 __attribute__((noinline)) static void child_work(void)
 {
-	burn(WORK_SECONDS);
+	burn_and_tick(WORK_SECONDS);
 	__asm__ volatile("" ::: "memory");
 }
 

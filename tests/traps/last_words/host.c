@@ -194,6 +194,7 @@ static void by_renewed(void)
 
 static void child_raises(void)
 {
+	use(SIGUSR1, (int)SA_RESETHAND);
 	raise(SIGTERM);
 	show("in the child", SIGTERM);
 	raise(SIGTERM);
@@ -206,6 +207,7 @@ static void parent_raises(pid_t child)
 
 	EXPECT(waitpid(child, &status, 0) == child);
 	printf("child: %x\n", (unsigned)status);
+	raise(SIGUSR1);
 	show("in the parent", SIGTERM);
 	raise(SIGTERM);
 	raise(SIGTERM);
@@ -216,6 +218,7 @@ static void by_child(bool shares_memory)
 	pid_t pid;
 
 	use(SIGTERM, (int)SA_RESETHAND);
+	use(SIGUSR1, (int)SA_RESETHAND | SA_SIGINFO);
 	pid = shares_memory ? vfork() : fork();
 	if (!pid)
 		child_raises();

@@ -2,7 +2,7 @@
 /* Threads that lock, wait and let go, while signals come whose handlers do the same or jump out of
  * a wait, threads come and go, others fork. It must come to its end, with every lock free.
  *
- *   lock-storm SECONDS     0: until the input ends
+ *   lock-storm SECONDS [toggles]     0: until the input ends; first SIGUSR2 twice
  */
 #include <linux/futex.h>
 #include <setjmp.h>
@@ -153,6 +153,10 @@ int main(int argc, char **argv)
 	pthread_t others[3];
 
 	sigaction(SIGUSR1, &act, NULL);
+	for (int i = 0; argc > 2 && i < 2; i++) {
+		raise(SIGUSR2);
+		usleep(50000);
+	}
 	sem_init(&sem, 0, 0);
 	sem_init(&never, 0, 0);
 	for (int i = 0; i < LOCKS; i++)

@@ -10,7 +10,7 @@ CPROF_LOCK_THRESHOLD=0 CPUPROFILE="$work/cpu.pb" CPUPROFILE_FREQUENCY=1000 \
 check_ended on 0 bare
 check_valid_as lock "$work/on.pb" "$work/on.holders.pb"
 check_no_stack "$work/on.pb" '^cp_'
-# With no mode on: the child of a fork ends, though another thread has just ended, and has taken each mode's lock.
-ends_well bare none env LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=on ./tests/traps/lock_storm/host "$seconds"
+# With a mode that is off again: the child of a fork ends, though another thread has just ended, and has taken the mode's lock.
+ends_well bare none env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/none.pb" CPUPROFILESIGNAL=USR2 ./tests/traps/lock_storm/host "$seconds" toggles
 check_same_output none bare
 finish

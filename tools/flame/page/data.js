@@ -21,17 +21,11 @@ class NumberReader {
 	}
 
 	next() {
-		const byte = this.bytes[this.at++];
-		return byte < 128 ? byte : this.more(byte & 127);
-	}
-
-	more(value) {
-		let scale = 128, byte;
-		do {
+		let byte = this.bytes[this.at++], value = byte & 127;
+		for (let scale = 128; byte > 127; scale *= 128) {
 			byte = this.bytes[this.at++];
 			value += (byte & 127) * scale;
-			scale *= 128;
-		} while (byte >= 128);
+		}
 		return value;
 	}
 }
@@ -62,44 +56,17 @@ function decodeFrames(packed, count, strings) {
 
 // Nodes come in depth-first order: the nodes below a node are those after it, up to `end`. Each is
 // frame << 2 | inlined << 1 | up, and if `up`, how many levels up from the one before its parent
-// is. `mark` holds frame << 1 | inlined. The one long loop of the start, so the numbers are read in
-// place.
+// is. `mark` holds frame << 1 | inlined.
 function decodeNodes(packed, count) {
-	const bytes = bytesOf(packed);
-	const mark = new Int32Array(count), end = new Int32Array(count);
-	let at = 0, level = 0;
-	let path = new Int32Array(1024);
+	const reader = new NumberReader(packed), mark = new Int32Array(count), end = new Int32Array(count).fill(count), path = [0];
 	mark[0] = -1;
 	for (let i = 1; i < count; i++) {
-		let value = bytes[at++];
-		if (value > 127) {
-			let byte = bytes[at++], shift = 14;
-			value = value & 127 | (byte & 127) << 7;
-			for (; byte > 127; shift += 7) {
-				byte = bytes[at++];
-				value |= (byte & 127) << shift;
-			}
-		}
-		if (value & 1) {
-			let up = 0, shift = 0, byte;
-			do {
-				byte = bytes[at++];
-				up |= (byte & 127) << shift;
-				shift += 7;
-			} while (byte > 127);
-			for (; up > 0; up--)
-				end[path[level--]] = i;
-		}
+		const value = reader.next();
+		for (let up = value & 1 ? reader.next() : 0; up > 0; up--)
+			end[path.pop()] = i;
 		mark[i] = value >>> 1;
-		if (++level >= path.length) {
-			const longer = new Int32Array(path.length * 2);
-			longer.set(path);
-			path = longer;
-		}
-		path[level] = i;
+		path.push(i);
 	}
-	for (; level >= 0; level--)
-		end[path[level]] = count;
 	return { count, mark, end };
 }
 
@@ -132,9 +99,23 @@ class Tab {
 		this.baseName = raw.base === null ? '' : shown(raw.base);
 		this.types = raw.types.map(([name, unit]) => ({ name: shown(name), unit: shown(unit) }));
 		this.defaultType = raw.defaultType;
+		// By frame: lines of its source, [number, self, total, text], of the default type.
+		this.source = new Map((raw.source || []).map(([frame, ...lines]) => [frame, lines]));
 		this.info = raw.info.map(pair => pair.map(shown));
 		// "# ", with which libcprof's begin, says to pprof that it need not show them.
 		this.comments = raw.comments.map(text => shown(text).replace(/^#\s?/, ''));
+	}
+
+	// The values of the rows: where a window of time was chosen, those of the window.
+	valuesOf(type) {
+		const window = this.all.window, events = window && this.raw.times && this.all.times.events.get(this);
+		if (!events)
+			return this.rows.values[type];
+		if (this.windowed !== window) {
+			this.windowed = window;
+			this.windowValues = [];
+		}
+		return this.windowValues[type] || (this.windowValues[type] = events.valuesIn(type, window.from, window.to));
 	}
 
 	get nodes() {
@@ -168,10 +149,8 @@ class Tab {
 		return this.knownParents;
 	}
 
-	// By frame: does it occur here? The frames of a page with one tab all do.
+	// By frame: does it occur here?
 	get present() {
-		if (this.alone)
-			this.knownPresent = this.knownPresent || new Uint8Array(this.frames.length).fill(1);
 		if (!this.knownPresent) {
 			const { count, mark } = this.nodes, present = new Uint8Array(this.frames.length);
 			for (let i = 1; i < count; i++)
@@ -188,9 +167,11 @@ function decodeProfile(text) {
 	const shared = {
 		labelSets: raw.labelSets.map(set => set.map(index => strings[index])),
 		frames: decodeFrames(raw.frames, raw.frameCount, strings),
-		alone: raw.tabs.length === 1,
 	};
-	return { title: shown(raw.title), first: raw.first, tabs: raw.tabs.map((tab, i) => new Tab(tab, i, shared)) };
+	const all = shared.all = { title: shown(raw.title), first: raw.first, hasTimes: Boolean(raw.times), length: raw.times ? raw.times.length : 0, window: null };
+	all.tabs = raw.tabs.map((tab, i) => new Tab(tab, i, shared));
+	Object.defineProperty(all, 'times', { get: () => all.knownTimes || (all.knownTimes = new Times(raw.times, all.tabs, strings)) });
+	return all;
 }
 
 // The label sets that pass: values of one key are alternatives, keys must all be met.
@@ -215,7 +196,7 @@ function passingLabelSets(profile, filters) {
 
 // The sums of each label's values, for the list of filters: [{ key, values: [{ value, total }] }].
 function labelTotals(profile, type) {
-	const rows = profile.rows, values = rows.values[type], keys = new Map();
+	const rows = profile.rows, values = profile.valuesOf(type), keys = new Map();
 	const bySet = new Float64Array(profile.labelSets.length), occurs = new Uint8Array(bySet.length);
 	for (let i = 0; i < rows.count; i++) {
 		bySet[rows.labels[i]] += values[i];
@@ -241,7 +222,7 @@ function labelTotals(profile, type) {
 // scaled to the same whole.
 class Sums {
 	constructor(profile, type, filters, shares) {
-		const rows = profile.rows, passes = passingLabelSets(profile, filters), values = rows.values[type];
+		const rows = profile.rows, passes = passingLabelSets(profile, filters), values = profile.valuesOf(type);
 		this.rowNode = rows.node;
 		this.end = profile.nodes.end;
 		this.before = new Float64Array(rows.count + 1);
@@ -280,6 +261,7 @@ class Sums {
 	base(node) { return this.between(this.baseBefore, node, this.end[node]); }
 	self(node) { return this.between(this.before, node, node + 1); }
 	get whole() { return this.before[this.before.length - 1]; }
+	get baseWhole() { return this.baseBefore[this.baseBefore.length - 1]; }
 }
 
 // Self and total of each function, recursion counted once: a node adds to its function's total

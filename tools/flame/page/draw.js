@@ -48,7 +48,7 @@ class Canvas {
 		return from - this.scroller.scrollTop;
 	}
 
-	// state: { look, colourOf(node), labelsOf(node), inlinedAt(node), dimmed(node), focus }
+	// state: { look, colourOf(node), labelsOf(node), inlinedAt(node), dimmed(node), focus, empty }
 	draw(state) {
 		const context = this.context;
 		context.fillStyle = state.look.back;
@@ -60,6 +60,9 @@ class Canvas {
 			if (top > -ROW_HEIGHT && top < this.height)
 				this.drawRow(this.rows[row], top, state);
 		}
+		context.fillStyle = state.look.faint;
+		if (!this.rows.length)
+			this.drawWideText(state.empty, 12, ROW_HEIGHT, this.width - 24);
 		this.drawFocus(state);
 	}
 
@@ -148,6 +151,11 @@ class Canvas {
 			return null;
 		const i = findInRow(this.rows[row], x);
 		return i < 0 ? null : { node: this.rows[row].node[i], row, width: this.rows[row].w[i] };
+	}
+
+	// Scrolls so that a row which isn't near the top has what belongs to it above and below.
+	centre(place) {
+		this.scroller.scrollTop += place ? place.top - this.height / 2 : 0;
 	}
 
 	reveal(row) {

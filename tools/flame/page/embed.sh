@@ -18,4 +18,4 @@ echo '#include "flame/flame.h"'
 echo
 array ct_flame_template page.html
 array ct_flame_style page.css
-array ct_flame_script data.js tree.js look.js draw.js notes.js state.js page.js panels.js input.js
+array ct_flame_script data.js tree.js look.js times.js draw.js notes.js state.js page.js panels.js timeline.js input.js

@@ -16,7 +16,9 @@ function connectChoices(page, panels) {
 	});
 	byId('chips').addEventListener('click', event => {
 		const button = event.target.closest('button');
-		if (button) {
+		if (button && !button.dataset.index) {
+			page.setWindow(null);
+		} else if (button) {
 			page.filters.splice(Number(button.dataset.index), 1);
 			page.changed(page.pathFrames());
 			byId('filter').focus();
@@ -24,8 +26,10 @@ function connectChoices(page, panels) {
 	});
 	byId('path').addEventListener('click', event => {
 		const button = event.target.closest('button');
-		if (button)
+		if (button && button.dataset.node)
 			page.zoomTo(Number(button.dataset.node));
+		else if (button)
+			page.showFunction(-1);
 	});
 }
 
@@ -41,7 +45,7 @@ function connectTabs(page) {
 		const along = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
 		if (!along)
 			return;
-		const count = page.all.tabs.length, index = (page.profile.index + along + count) % count;
+		const count = tabs.children.length, index = (page.tabIndex + along + count) % count;
 		page.showTab(index);
 		tabs.children[index].focus();
 		event.preventDefault();
@@ -64,7 +68,16 @@ function makeActions(page, panels) {
 	};
 	const themes = { auto: 'light', light: 'dark', dark: 'auto' };
 	return {
-		callers() { page.callers = !page.callers; page.changed([]); },
+		callers() { page.callers = !page.callers || page.sandwich >= 0; page.sandwich = -1; page.changed([]); },
+		// Without a function to show: a list of them to choose from.
+		sandwich() {
+			const frame = page.sandwich >= 0 ? -1 : page.tree.frame(page.focus >= 0 ? page.focus : page.zoomed);
+			if (frame >= 0 || page.sandwich >= 0)
+				page.showFunction(frame);
+			else if (byId('table').hidden)
+				this.functions();
+		},
+		runtime() { const path = page.pathFrames(); page.unfolded = !page.unfolded; page.changed(path); },
 		icicle() { turn(false); },
 		flame() { turn(true); },
 		flip() { turn(!page.canvas.upwards); },
@@ -72,7 +85,16 @@ function makeActions(page, panels) {
 			const table = byId('table');
 			table.hidden = !table.hidden;
 			byId('functions').setAttribute('aria-pressed', !table.hidden);
+			if (page.timeShown && panels.spansShown && !table.hidden)
+				this.spanTable();
 			panels.refreshTable();
+		},
+		// It has the place of the table of functions.
+		spanTable() {
+			panels.spansShown = !panels.spansShown;
+			if (panels.spansShown && !byId('table').hidden)
+				this.functions();
+			panels.refreshSpans();
 		},
 		theme() { page.theme = themes[page.theme]; page.colours = []; panels.refreshLook(); page.redraw(); },
 		reset() { page.zoomTo(0); },
@@ -111,8 +133,7 @@ function connectSearch(page, panels) {
 			panels.sortBy = button.dataset.by;
 			panels.refreshTable();
 		} else {
-			field.value = page.profile.frames[button.dataset.frame].name;
-			run();
+			page.showFunction(Number(button.dataset.frame));
 		}
 	});
 }
@@ -147,9 +168,7 @@ function connectMouse(page, panels, graph) {
 		const hit = under(event);
 		if (hit && hit.node >= 0 && !dragged) {
 			panels.hideTip();
-			page.focus = hit.node;
-			page.zoomTo(hit.node);
-			panels.refreshStatus();
+			page.open(hit.node);
 		}
 	});
 	graph.addEventListener('wheel', event => connectWheel(page, panels, graph, event), { passive: false });
@@ -181,8 +200,8 @@ function connectKeys(page, panels, actions, graph) {
 		ArrowDown: () => vertical(1),
 		ArrowLeft: event => event.shiftKey ? page.pan(-KEY_PAN) : page.moveFocus(0, -1),
 		ArrowRight: event => event.shiftKey ? page.pan(KEY_PAN) : page.moveFocus(0, 1),
-		Enter: () => { if (page.focus >= 0) page.zoomTo(page.focus); },
-		' ': () => { if (page.focus >= 0) page.zoomTo(page.focus); },
+		Enter: () => { if (page.focus >= 0) page.open(page.focus); },
+		' ': () => { if (page.focus >= 0) page.open(page.focus); },
 	};
 	const anywhere = {
 		Escape: () => page.zoomOut(), Backspace: () => page.zoomOut(),
@@ -191,10 +210,19 @@ function connectKeys(page, panels, actions, graph) {
 		'-': () => page.zoomAround(middle(), 1 / KEY_ZOOM),
 		'/': () => byId('search').focus(),
 		n: () => page.focusMatch(1), N: () => page.focusMatch(-1),
-		c: actions.callers, f: actions.flip, l: actions.functions, t: actions.theme, '?': actions.help, i: actions.about,
+		...Object.fromEntries(Object.entries({ c: 'callers', s: 'sandwich', r: 'runtime', f: 'flip', l: 'functions', p: 'spanTable', t: 'theme', '?': 'help', i: 'about' })
+			.map(([key, id]) => [key, () => actions[id]()])),
 	};
 	addEventListener('keydown', event => {
 		if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select'))
+			return;
+		const below = page.timeShown && event.target === graph;
+		if (page.timeShown && !below && page.timeline.key(event)) {
+			panels.hideTip();
+			event.preventDefault();
+			return;
+		}
+		if (page.timeShown && !below && !['/', 'l', 't', '?', 'i', 'p'].includes(event.key))
 			return;
 		const action = (event.target === graph && onGraph[event.key]) || anywhere[event.key];
 		if (action) {
@@ -206,7 +234,83 @@ function connectKeys(page, panels, actions, graph) {
 		}
 	});
 	for (const type of ['focus', 'blur'])
-		graph.addEventListener(type, () => page.redraw());
+		graph.addEventListener(type, () => { panels.refreshStatus(); page.redraw(); });
+}
+
+// The tab Time: the wheel zooms, a drag selects, a click shows an event, a double click its window.
+function connectTime(page, panels) {
+	const lanes = byId('lanes'), strips = byId('strips'), line = () => page.timeline;
+	const place = (event, canvas) => (box => [event.clientX - box.left, event.clientY - box.top])(canvas.getBoundingClientRect());
+	const under = (event, canvas) => line().hit(canvas, ...place(event, canvas));
+	let pressed = null, dragged = false;
+	for (const canvas of [lanes, strips]) {
+		canvas.addEventListener('pointerdown', event => {
+			const [x] = place(event, canvas);
+			dragged = false;
+			pressed = x >= line().gutter && event.button === 0 ? x : null;
+		});
+		canvas.addEventListener('pointermove', event => {
+			const [x] = place(event, canvas);
+			if (pressed !== null && (event.buttons & 1) && (line().drag || Math.abs(x - pressed) >= DRAG_PIXELS)) {
+				canvas.setPointerCapture(event.pointerId);
+				panels.hideTip();
+				line().drag = { from: line().when(pressed), to: line().when(Math.max(x, line().gutter)) };
+				page.redraw();
+				return;
+			}
+			const { found, when } = under(event, canvas);
+			if (event.pointerType === 'touch' || x < line().gutter)
+				panels.hideTip();
+			else
+				panels.showLines(found ? line().linesOf(found) : [`${secondsText(Math.round(when / 1e6) * 1e6)} s`, line().clock(when)], event.clientX, event.clientY);
+		});
+		canvas.addEventListener('pointerleave', () => panels.hideTip());
+		canvas.addEventListener('pointercancel', () => { pressed = line().drag = null; page.redraw(); });
+		// After a drag by touch there is no click.
+		canvas.addEventListener('pointerup', () => {
+			const { drag } = line();
+			[pressed, line().drag, dragged] = [null, null, Boolean(drag)];
+			if (drag)
+				line().choose(Math.min(drag.from, drag.to), Math.max(drag.from, drag.to));
+		});
+		canvas.addEventListener('click', event => {
+			const { row, index, found } = under(event, canvas);
+			if (dragged)
+				return undefined;
+			line().focus = index >= 0 ? index : line().focus;
+			return row && row.fold ? line().toggleIdle() : line().select(found);
+		});
+		canvas.addEventListener('dblclick', () => {
+			if (line().selected)
+				line().chooseSelected();
+		});
+		canvas.addEventListener('wheel', event => {
+			const [x] = place(event, canvas);
+			if (x < line().gutter)
+				return;
+			event.preventDefault();
+			panels.hideTip();
+			if (event.deltaX || event.shiftKey)
+				line().pan((event.deltaX || event.deltaY) / line().plot);
+			else
+				line().zoom(x, Math.exp(-(event.deltaMode === 1 ? event.deltaY * 16 : event.deltaY) * WHEEL_STEP));
+		}, { passive: false });
+	}
+	byId('lanes-scroller').addEventListener('scroll', () => { panels.hideTip(); page.redraw(); });
+	for (const type of ['focus', 'blur'])
+		lanes.addEventListener(type, () => { panels.refreshStatus(); page.redraw(); });
+	const middle = () => line().gutter + line().plot / 2;
+	byId('zoom-in').addEventListener('click', () => line().zoom(middle(), KEY_ZOOM));
+	byId('zoom-out').addEventListener('click', () => line().zoom(middle(), 1 / KEY_ZOOM));
+	byId('zoom-window').addEventListener('click', () => line().zoomToWindow());
+	byId('clear-window').addEventListener('click', () => page.setWindow(null));
+	byId('below-tab').addEventListener('change', event => page.showProfile(Number(event.target.value)));
+	byId('spans').addEventListener('click', event => {
+		const button = event.target.closest('button');
+		if (button)
+			line().chooseSpan(panels.slowest[Number(button.dataset.index)].slowest);
+	});
+	new ResizeObserver(() => { if (page.timeShown) page.drawNow(); }).observe(byId('lanes-scroller'));
 }
 
 function start() {
@@ -216,15 +320,16 @@ function start() {
 	const panels = page.panels = new Panels(page);
 	const actions = makeActions(page, panels);
 	const pageHistory = page.history = new History(page);
-	for (const [id, action] of Object.entries(actions)) {
+	for (const id of Object.keys(actions)) {
 		if (byId(id))
-			byId(id).addEventListener('click', action);
+			byId(id).addEventListener('click', () => actions[id]());
 	}
 	connectChoices(page, panels);
 	connectTabs(page);
 	connectSearch(page, panels);
 	connectMouse(page, panels, graph);
 	connectKeys(page, panels, actions, graph);
+	connectTime(page, panels);
 	scroller.addEventListener('scroll', () => { panels.hideTip(); page.redraw(); });
 	// A canvas of another size is empty until it is drawn, so that can't wait for the next frame.
 	new ResizeObserver(() => { canvas.measure(); page.relayout(); page.drawNow(); }).observe(scroller);

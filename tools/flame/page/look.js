@@ -14,7 +14,9 @@ const LOOKS = {
 		mark: () => '#d5d3cf',
 		thin: '#e4ddd2', match: '#e05cf0', root: '#dfe3e8',
 		changed: (amount, grew) => grew ? `hsl(6 85% ${94 - amount * 30}%)` : `hsl(212 80% ${94 - amount * 30}%)`,
-		same: '#eeece8',
+		same: '#eeece8', alive: '#f1eee9', curve: ['#a9c4ea', '#f0b58a'],
+		waits: { ready: '#f2d34b', lock: '#e0645a', thread: '#eba9a2', disk: '#b48ad8', network: '#7fb9e6', idle: '#dcd8d1', other: '#c2bdb4' },
+		span: hue => `hsl(${hue} 60% 84%)`,
 	},
 	dark: {
 		text: '#f6f2ec', faint: '#aaa297', back: '#191816', edge: '#191816', focus: '#8ab4f8',
@@ -26,7 +28,9 @@ const LOOKS = {
 		mark: () => '#4a4743',
 		thin: '#35322d', match: '#8f2aa0', root: '#3b4048',
 		changed: (amount, grew) => grew ? `hsl(6 62% ${24 + amount * 17}%)` : `hsl(212 60% ${24 + amount * 17}%)`,
-		same: '#3a3733',
+		same: '#3a3733', alive: '#24221f', curve: ['#34537f', '#8a5a33'],
+		waits: { ready: '#7d6a10', lock: '#a23a32', thread: '#6e423e', disk: '#694a8c', network: '#2c5d84', idle: '#35322d', other: '#57534c' },
+		span: hue => `hsl(${hue} 34% 30%)`,
 	},
 };
 
@@ -169,22 +173,11 @@ function shortName(name) {
 }
 
 // The short texts of a narrow frame, the longest first: without template arguments, and then
-// without the namespaces too. The name of an operator may hold brackets and stays whole.
+// without the namespaces too.
 function shorterNames(name) {
-	const at = name.search(/\boperator\b/);
-	const head = at < 0 ? name : name.slice(0, at), tail = at < 0 ? '' : name.slice(at);
-	let plain = '', depth = 0;
-	for (const letter of head) {
-		if (letter === '<')
-			depth++;
-		if (depth === 0)
-			plain += letter;
-		if (letter === '>' && depth > 0)
-			depth--;
-	}
-	plain = plain.replace(/^::/, '');
-	const last = tail ? '' : plain.replace(/^.*(::|\/)(?=[^:/])/, '');
-	return [...new Set([plain + tail, last + tail])].filter(shorter => shorter.length > 0 && shorter.length < name.length);
+	const plain = shortName(name).replace(/^<.*>::|(::)?<\u2026>| <\u2026>/g, '').replace(/^::/, '');
+	const last = plain.replace(/^.*(::|\/)(?=[^:/])(?!.*\boperator\b)|^.*::(?=operator\b)/, '');
+	return [...new Set([plain, last])].filter(shorter => shorter.length > 0 && shorter.length < name.length);
 }
 
 const KIND_TEXT = ['', 'kernel', 'JIT code', 'no code', '', ''];

@@ -8,25 +8,14 @@ const ZOOM_MS = 160;
 class Page {
 	constructor(all, canvas) {
 		this.all = all;
-		this.profile = all.tabs[all.first];
 		this.canvas = canvas;
-		this.type = this.profile.defaultType;
-		this.zoomed = 0;
-		this.filters = [];
-		this.callers = false;
-		this.shares = false;
-		this.widthOfBase = false;
+		this.before = []; // the path that was zoomed to before a function was shown
 		this.theme = 'auto';
-		this.query = '';
-		this.invalid = '';
-		this.matches = null;
 		this.labels = [];
 		this.colours = [];
-		this.focus = -1;
-		this.panels = null;
-		this.history = null;
 		this.frame = 0;
-		this.drawn = false;
+		// The rest is set by applyState() (state.js): `sandwich`, for one, is the frame whose callers
+		// and callees are shown.
 	}
 
 	get unit() { return this.profile.types[this.type].unit; }
@@ -42,13 +31,16 @@ class Page {
 		this.sums = new Sums(this.profile, this.type, this.filters, this.shares);
 		this.self = sumSelf(this.profile, this.sums);
 		this.knownFrameSums = null;
-		this.tree = new (this.callers ? CallerTree : CallTree)(this.profile, this.sums, this.widthOfBase);
+		this.starts = findStarts(this.profile, this.sums);
+		this.tree = new (this.sandwich >= 0 ? SandwichTree : this.callers ? CallerTree : CallTree)(this.profile, this.sums,
+			this.widthOfBase, this.unfolded ? new Map() : this.starts, this.sandwich);
 		this.focus = -1;
 		this.countMatches();
 		this.zoomed = this.findPath(path);
 		[this.from, this.to] = this.rangeOf(this.zoomed);
 		this.panels.refresh();
 		this.relayout();
+		this.canvas.centre(this.canvas.placeOf(0));
 	}
 
 	// Only tooltips and the table need them.
@@ -62,17 +54,59 @@ class Page {
 		this.history.write(true);
 	}
 
-	showTab(index) {
-		const path = this.callers ? [] : this.pathFrames();
-		const tab = this.all.tabs[index];
-		if (tab === this.profile)
+	// The callers and callees of a function; below 0: as it was before.
+	showFunction(frame) {
+		if (frame === this.sandwich)
 			return;
+		if (this.sandwich < 0)
+			this.before = this.pathFrames();
+		this.sandwich = frame;
+		this.timeShown = false;
+		this.changed(frame < 0 ? this.before : []);
+	}
+
+	// A click, or Enter: into a frame; of the frame that fills the view, its callers and callees.
+	open(node) {
+		const [from, to] = this.rangeOf(node), fills = node === this.zoomed && (this.moving || (from === this.from && to === this.to));
+		this.focus = node;
+		if (this.tree.chain(node)) {
+			this.unfolded = true;
+			this.changed(this.pathFrames());
+		} else if (this.tree.frame(node) >= 0 && (this.sandwich >= 0 || fills)) {
+			this.showFunction(this.tree.frame(node));
+		} else {
+			this.zoomTo(node);
+		}
+		this.panels.refreshStatus();
+	}
+
+	showTab(index) {
+		if (index === this.tabIndex)
+			return;
+		this.timeShown = index === this.all.tabs.length;
+		this.showProfile(index);
+	}
+
+	// In the tab Time it is the graph below.
+	showProfile(index) {
+		const path = this.callers ? [] : this.pathFrames(), tab = this.all.tabs[index] || this.profile;
+		this.type = tab === this.profile ? this.type : tab.defaultType;
 		this.profile = tab;
-		this.type = tab.defaultType;
 		this.shares = this.shares && tab.differential;
 		this.widthOfBase = this.widthOfBase && tab.differential;
 		this.setFilters(this.filters);
 		this.changed(path);
+	}
+
+	get timeline() { return this.knownTimeline || (this.knownTimeline = new Timeline(this)); }
+	// Is there a graph, of the window of time in its tab?
+	get graphShown() { return !this.timeShown || this.all.window !== null; }
+	get tabIndex() { return this.timeShown ? this.all.tabs.length : this.profile.index; }
+
+	// Restricts all tabs to a window of time; null: to none.
+	setWindow(window) {
+		this.all.window = window;
+		this.changed(this.callers ? [] : this.pathFrames());
 	}
 
 	// Those of them that the profile has labels for.
@@ -84,7 +118,7 @@ class Page {
 
 	pathFrames() {
 		const path = [];
-		for (let at = this.zoomed; at > 0; at = this.tree.parent(at))
+		for (let at = this.zoomed; at > 0; at = this.tree.caller(at))
 			path.unshift(this.tree.frame(at));
 		return path;
 	}
@@ -93,9 +127,10 @@ class Page {
 		let at = 0;
 		for (const frame of frames) {
 			const next = this.tree.children(at).nodes.find(child => this.tree.frame(child) === frame);
-			if (next === undefined)
+			const chain = this.tree.chain(at);
+			if (next === undefined && !(chain && chain.some(node => this.tree.frame(node) === frame)))
 				break;
-			at = next;
+			at = next === undefined ? at : next;
 		}
 		return at;
 	}
@@ -105,9 +140,14 @@ class Page {
 		return [start, start + this.tree.width(node)];
 	}
 
+	layOut() {
+		const { tree, from, to, canvas } = this;
+		const rows = to > from ? layOut(tree, from, to, canvas.width) : [];
+		canvas.setRows(tree.top && to > from ? [...layOut(tree, from, to, canvas.width, tree.top).slice(1).reverse(), ...rows] : rows);
+	}
+
 	relayout() {
-		const empty = !(this.to > this.from);
-		this.canvas.setRows(empty ? [] : layOut(this.tree, this.from, this.to, this.canvas.width));
+		this.layOut();
 		this.redraw();
 	}
 
@@ -117,29 +157,34 @@ class Page {
 	}
 
 	drawNow() {
+		if (this.timeShown)
+			this.timeline.draw();
+		if (!this.graphShown)
+			return;
 		const { tree, look } = this;
 		const above = new Set();
 		for (let at = tree.parent(this.zoomed); at >= 0; at = tree.parent(at))
 			above.add(at);
 		this.canvas.draw({
 			look,
-			focus: document.activeElement === this.canvas.canvas ? this.focus : -1,
+			focus: document.activeElement === this.canvas.canvas && this.focus >= 0 ? this.focus : this.sandwich >= 0 ? 0 : -1,
 			colourOf: node => this.colourOf(node, look),
 			labelsOf: node => this.labelsOf(node),
-			inlinedAt: node => node > 0 && tree.inlined(node),
+			inlinedAt: node => tree.frame(node) >= 0 && !tree.chain(node) && tree.inlined(node),
 			dimmed: node => above.has(node),
+			empty: this.panels.describe(0),
 		});
-		this.panels.refreshAxis();
-		if (!this.drawn)
+		if (!this.timeShown)
+			this.panels.refreshAxis();
+		if (!performance.getEntriesByName('cprof-drawn').length)
 			performance.mark('cprof-drawn');
-		this.drawn = true;
 	}
 
 	colourOf(node, look) {
-		if (node === 0)
-			return look.root;
 		const frame = this.tree.frame(node);
-		if (this.matches && this.matches[frame])
+		if (frame < 0)
+			return look.root;
+		if (this.matches && this.framesAt(node).some(one => this.matches[one]))
 			return look.match;
 		if (this.profile.differential)
 			return changeColour(look, this.changeOf(node));
@@ -148,22 +193,28 @@ class Page {
 
 	// By how much a node changed, as a share of the larger side.
 	changeOf(node) {
-		const whole = Math.max(this.tree.value(0), this.tree.base(0));
+		const whole = Math.max(this.sums.whole, this.sums.baseWhole);
 		return whole > 0 ? (this.tree.value(node) - this.tree.base(node)) / whole : 0;
 	}
 
+	// The frames that a node stands for: of a folded row, all of them.
+	framesAt(node) { return (this.tree.chain(node) || [null]).map(at => at === null ? this.tree.frame(node) : this.profile.nodes.mark[at] >>> 1); }
+
 	nameOf(node) {
-		if (node === 0)
+		const frames = this.framesAt(node);
+		if (frames[0] < 0)
 			return this.callers ? 'all, by the function they ended in' : 'all';
-		return this.profile.frames[this.tree.frame(node)].name;
+		return frames.length > 1 ? `\u25b8 ${frames.length} frames of the runtime` : this.profile.frames[frames[0]].name;
 	}
 
-	shortNameOf(node) { return node === 0 ? this.nameOf(0) : shortName(this.nameOf(node)); }
+	shortNameOf(node) { return this.tree.frame(node) < 0 ? this.nameOf(node) : shortName(this.nameOf(node)); }
 
 	labelsOf(node) {
-		if (node === 0)
-			return [`${this.nameOf(0)} (${valueText(this.tree.width(0), this.unit)})`, this.nameOf(0)];
-		const f = this.tree.frame(node), { name } = this.profile.frames[f];
+		const f = this.tree.frame(node), name = this.nameOf(node);
+		if (f < 0)
+			return [`${name} (${valueText(this.tree.width(node), this.unit)})`, name];
+		if (this.tree.chain(node))
+			return [name, name.slice(0, name.indexOf(' of'))];
 		return this.labels[f] || (this.labels[f] = [...new Set([name, shortName(name), ...shorterNames(name)])]);
 	}
 
@@ -178,6 +229,10 @@ class Page {
 
 	// The nearest node above that shows more than now.
 	zoomOut() {
+		if (this.sandwich >= 0) {
+			this.showFunction(-1);
+			return;
+		}
 		const shown = (this.to - this.from) * 1.000001;
 		let at = this.zoomed;
 		while (at > 0 && this.tree.width(at) <= shown)
@@ -243,7 +298,7 @@ class Page {
 			const eased = part * (2 - part);
 			this.from = part === 1 ? from : oldFrom + (from - oldFrom) * eased;
 			this.to = part === 1 ? to : oldTo + (to - oldTo) * eased;
-			this.canvas.setRows(to > from ? layOut(this.tree, this.from, this.to, this.canvas.width) : []);
+			this.layOut();
 			this.drawNow();
 			this.moving = part < 1 ? requestAnimationFrame(step) : 0;
 		};
@@ -311,12 +366,10 @@ class Page {
 		const place = this.canvas.placeOf(this.focus);
 		if (!place)
 			return this.setFocus(this.zoomed);
-		const row = this.canvas.rows[place.row + rows];
+		const row = this.canvas.rows[place.row + rows], { tree, focus } = this;
 		if (!row)
 			return undefined;
-		if (rows < 0)
-			return this.setFocus(this.tree.parent(this.focus));
-		const nodes = row.node.filter(node => node >= 0 && (rows === 0 || this.tree.parent(node) === this.focus));
+		const nodes = row.node.filter(node => node >= 0 && (rows === 0 || tree.parent(node) === focus || tree.parent(focus) === node));
 		const next = rows === 0 ? nodes[nodes.indexOf(this.focus) + along] : nodes[0];
 		return next === undefined ? undefined : this.setFocus(next);
 	}
@@ -325,7 +378,7 @@ class Page {
 		if (!this.matches)
 			return;
 		const nodes = this.canvas.rows.flatMap(row => row.node)
-			.filter(node => node > 0 && this.matches[this.tree.frame(node)]);
+			.filter(node => node >= 0 && this.tree.frame(node) >= 0 && this.framesAt(node).some(f => this.matches[f]));
 		const at = nodes.indexOf(this.focus);
 		if (nodes.length)
 			this.setFocus(nodes[(at + direction + nodes.length + (at < 0 && direction < 0 ? 1 : 0)) % nodes.length]);

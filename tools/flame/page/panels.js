@@ -3,7 +3,7 @@
 // the profile goes in as text nodes only.
 'use strict';
 
-const TABLE_ROWS = 300, TIP_ROWS = 3;
+const TABLE_ROWS = 300, TIP_ROWS = 3, TIP_FRAMES = 24;
 const AXIS_PIXELS = 110; // the least distance of two marks
 const byId = id => document.getElementById(id);
 
@@ -19,10 +19,15 @@ class Panels {
 	constructor(page) {
 		this.page = page;
 		this.sortBy = 'own'; // as cprof top begins
+		this.spansShown = false;
 		byId('title').textContent = page.all.title;
 		byId('tabs').replaceChildren(...page.all.tabs.map((tab, i) => element('button',
 			{ type: 'button', role: 'tab', 'data-index': i, id: `tab-${i}`, 'aria-controls': 'scroller', title: tab.info[0][1] }, tab.name)));
-		byId('tabs').hidden = page.all.tabs.length < 2;
+		if (page.all.hasTimes)
+			byId('tabs').append(element('button', { type: 'button', role: 'tab', 'data-index': page.all.tabs.length, id: 'tab-time',
+				'aria-controls': 'time', title: 'When it happened' }, TIME));
+		byId('tabs').hidden = byId('tabs').children.length < 2;
+		byId('below-tab').replaceChildren(...page.all.tabs.map((tab, i) => element('option', { value: i }, tab.name)));
 	}
 
 	refresh() {
@@ -33,17 +38,25 @@ class Panels {
 		this.refreshStatus();
 		this.refreshLook();
 		this.refreshNotes();
+		this.refreshSource();
 	}
 
 	refreshTabs() {
 		const { page } = this, { profile } = page;
 		for (const tab of byId('tabs').children) {
-			const shown = Number(tab.dataset.index) === profile.index;
+			const shown = Number(tab.dataset.index) === page.tabIndex;
 			tab.setAttribute('aria-selected', shown);
 			tab.tabIndex = shown ? 0 : -1;
 		}
 		byId('type').replaceChildren(...profile.types.map((type, i) => element('option', { value: i }, typeText(type))));
 		byId('type').value = page.type;
+		document.body.classList.toggle('timed', page.timeShown);
+		byId('time').hidden = byId('time-tools').hidden = !page.timeShown;
+		byId('scroller').hidden = !page.graphShown;
+		document.body.classList.toggle('split', page.timeShown && page.graphShown);
+		byId('below').hidden = !page.timeShown || !page.graphShown;
+		byId('below-tab').value = profile.index;
+		this.refreshSpans();
 		byId('type-choice').hidden = profile.types.length < 2;
 		byId('compare').value = page.shares ? 'shares' : 'values';
 		byId('width').value = page.widthOfBase ? 'base' : 'new';
@@ -54,8 +67,9 @@ class Panels {
 		const { page } = this;
 		document.documentElement.dataset.theme = page.darkNow() ? 'dark' : 'light';
 		byId('theme').textContent = `Theme: ${page.theme}`;
-		for (const [id, on] of [['callers', page.callers], ['icicle', !page.canvas.upwards], ['flame', page.canvas.upwards]])
+		for (const [id, on] of [['callers', page.callers && page.sandwich < 0], ['sandwich', page.sandwich >= 0], ['runtime', page.unfolded], ['icicle', !page.canvas.upwards], ['flame', page.canvas.upwards]])
 			byId(id).setAttribute('aria-pressed', on);
+		byId('runtime').hidden = page.starts.size === 0;
 		this.refreshLegend();
 	}
 
@@ -90,7 +104,22 @@ class Panels {
 		byId('filter-choice').hidden = totals.length === 0;
 		byId('chips').replaceChildren(...page.filters.map((filter, i) => element('li', {},
 			element('button', { type: 'button', 'data-index': i, 'aria-label': `Remove the filter ${filter.key}: ${filter.value}` },
-				`${filter.key}: ${filter.value} \u00d7`))));
+				`${filter.key}: ${filter.value} \u00d7`))), ...this.windowChip());
+	}
+
+	// The window of time: its place, its length and its shares of the run and of the value.
+	windowChip() {
+		const { page } = this, { window } = page.all;
+		byId('zoom-window').disabled = byId('clear-window').disabled = !window;
+		if (!window)
+			return [];
+		const { from, to } = window, known = page.all.times.events.has(page.profile), { length } = page.all.times;
+		const whole = page.profile.rows.values[page.type].reduce((sum, value, i) => sum + (page.profile.rows.side[i] ? 0 : value), 0);
+		const part = page.profile.valuesOf(page.type).reduce((sum, value) => sum + value, 0);
+		const share = known ? `${shareText(part, whole) || '0 %'} of ${typeText(page.profile.types[page.type])}` : `no times are known of ${page.profile.name}: all of it`;
+		const text = `${secondsText(from)} s to ${secondsText(to)} s: ${valueText(to - from, 'nanoseconds')}, ${shareText(to - from, length)} of the run; ${share}`;
+		return [element('li', { id: 'window' }, element('button', { type: 'button', 'aria-label': `Remove the window of time: ${text}`,
+			title: `cprof top -from=${secondsText(from)} -to=${secondsText(to)}` }, `${text} \u00d7`))];
 	}
 
 	// The ruler says how much a width is: the x axis has no time.
@@ -116,6 +145,13 @@ class Panels {
 			parts.unshift(at);
 		const path = byId('path');
 		path.replaceChildren();
+		if (page.sandwich >= 0) {
+			const { name } = page.profile.frames[page.sandwich];
+			path.append(element('button', { type: 'button', class: 'back', title: 'Esc' }, '\u2039 Back to all functions'),
+				element('span', { 'aria-current': 'location', title: name }, shortName(name)),
+				element('span', { class: 'gap' }, `callers ${page.canvas.upwards ? 'below' : 'above'}, callees ${page.canvas.upwards ? 'above' : 'below'}`));
+			return;
+		}
 		if (parts.length === 0)
 			return;
 		// Of a long path its ends.
@@ -153,18 +189,30 @@ class Panels {
 
 	refreshStatus() {
 		const { page } = this;
+		if (page.timeShown && document.activeElement !== byId('graph')) {
+			byId('status').textContent = page.timeline.describe();
+			return;
+		}
 		byId('status').textContent = page.focus >= 0 ? this.describe(page.focus) : this.describe(page.zoomed);
 	}
 
 	describe(node) {
-		const { page } = this, total = page.tree.value(node), whole = page.tree.value(0);
+		const { page } = this, total = page.tree.value(node), { whole } = page.sums;
+		if (!(page.tree.width(0) > 0) && page.sandwich >= 0)
+			return `${page.nameOf(0)} is in no sample of ${page.filters.length ? 'those that pass the filters' : 'this profile'}`;
 		if (node === 0 && !(page.tree.width(0) > 0))
-			return page.filters.length ? 'No samples pass the filters' : 'There are no samples of this value';
-		const frame = node > 0 ? page.profile.frames[page.tree.frame(node)] : null;
+			return page.filters.length ? 'No samples pass the filters' : `There are no samples of ${typeText(page.profile.types[page.type] || { name: 'anything' })}`;
+		const frame = this.frameOf(node);
 		const place = frame ? [placeText(frame), frame.module, remarkText(frame, page.tree.inlined(node))].filter(Boolean).join(', ') : '';
 		const change = page.profile.differential ? `, ${this.changeText(node)}` : '';
 		return `${page.nameOf(node)}: total ${valueText(total, page.unit)}, ${shareText(total, whole)}; ` +
-			`self ${valueText(page.tree.self(node), page.unit)}${change}${place ? ` (${place})` : ''}`;
+			`own ${valueText(page.tree.self(node), page.unit)}${change}${place ? ` (${place})` : ''}`;
+	}
+
+	// The frame of a node; null: it has none, or several.
+	frameOf(node) {
+		const { tree, profile } = this.page;
+		return tree.frame(node) >= 0 && !tree.chain(node) ? profile.frames[tree.frame(node)] : null;
 	}
 
 	// "+100 ms (+11 %) against 900 ms"
@@ -179,18 +227,30 @@ class Panels {
 	// ROW_TOP: of the frame's row, on the screen.
 	showTip(node, x, rowTop) {
 		const tip = byId('tip'), { page } = this;
-		const frame = node > 0 ? page.profile.frames[page.tree.frame(node)] : null;
+		const frame = this.frameOf(node), folded = page.tree.chain(node) ? page.framesAt(node) : [];
 		tip.replaceChildren(element('strong', {}, page.nameOf(node)));
 		if (frame) {
 			const lines = [placeText(frame), [frame.module, remarkText(frame, page.tree.inlined(node))].filter(Boolean).join(' \u00b7 ')];
 			lines.filter(Boolean).forEach(line => tip.append(element('div', { class: 'place' }, line)));
 		}
+		folded.slice(0, TIP_FRAMES).forEach(f => tip.append(element('div', { class: 'place' }, shortName(page.profile.frames[f].name))));
 		tip.append(this.tipTable(node, frame));
+		this.placeTip(x, height => this.tipTop(rowTop, height));
+	}
+
+	placeTip(x, topOf) {
+		const tip = byId('tip');
 		tip.hidden = false;
-		const box = tip.getBoundingClientRect();
-		const left = Math.min(x + 14, innerWidth - box.width - 6);
-		tip.style.left = `${Math.max(left, 6)}px`;
-		tip.style.top = `${Math.max(this.tipTop(rowTop, box.height), 6)}px`;
+		const { width, height } = tip.getBoundingClientRect();
+		tip.style.left = `${Math.max(Math.min(x + 14, innerWidth - width - 6), 6)}px`;
+		tip.style.top = `${Math.max(topOf(height), 6)}px`;
+	}
+
+	// Plain lines, beside the pointer.
+	showLines(lines, x, y) {
+		const tip = byId('tip');
+		tip.replaceChildren(element('strong', {}, lines[0]), ...lines.slice(1).map(line => element('div', { class: 'place' }, line)));
+		this.placeTip(x, height => y + 18 + height < innerHeight ? y + 18 : y - height - 10);
 	}
 
 	// On the side of the callers, so that the children can be read; where there is no room, beyond the
@@ -205,14 +265,14 @@ class Panels {
 	hideTip() { byId('tip').hidden = true; }
 
 	tipTable(node, frame) {
-		const { page } = this, { tree } = page, whole = tree.value(0);
+		const { page } = this, { tree } = page, { whole } = page.sums;
 		const number = value => [element('td', {}, valueText(value, page.unit)), element('td', {}, shareText(value, whole))];
 		const row = (name, ...cells) => element('tr', {}, element('th', { scope: 'row' }, name), ...cells);
-		const table = element('table', {}, row('total here', ...number(tree.value(node))), row('self here', ...number(tree.self(node))));
+		const table = element('table', {}, row('total here', ...number(tree.value(node))), row('own here', ...number(tree.self(node))));
 		if (frame) {
 			const f = tree.frame(node);
 			table.append(row('function, total', ...number(page.frameSums.total[f])),
-				row('function, self', ...number(page.frameSums.self[f])));
+				row('function, own', ...number(page.frameSums.self[f])));
 		}
 		if (page.profile.differential)
 			table.append(row('change', element('td', { colspan: 2 }, this.changeText(node))));
@@ -239,6 +299,39 @@ class Panels {
 			head.parentNode.setAttribute('aria-sort', head.dataset.by === this.sortBy ? 'descending' : 'none');
 	}
 
+	// Of each kind of span in the window: how many, and how long they took. A click on the slowest selects it.
+	refreshSpans() {
+		const { page } = this, panel = byId('spans'), { window } = page.all;
+		byId('spanTable').hidden = !page.timeShown || !page.all.times.spans.length;
+		byId('spanTable').setAttribute('aria-pressed', this.spansShown);
+		panel.hidden = !page.timeShown || !this.spansShown;
+		if (panel.hidden)
+			return;
+		const cell = text => element('td', { class: 'number' }, text), ns = value => valueText(value, 'nanoseconds');
+		this.slowest = spanTable(page.all.times.spans, window);
+		panel.querySelector('tbody').replaceChildren(...this.slowest.map((row, i) => element('tr', {}, element('td', {}, row.name),
+			cell(row.count.toLocaleString('en-US')), ...row.quantiles.map(value => cell(ns(value))),
+			element('td', { class: 'number' }, element('button', { type: 'button', 'data-index': i,
+				title: `on ${row.slowest.lane.name} ${row.slowest.lane.tid}, at ${secondsText(row.slowest.begin)} s` },
+			ns(row.slowest.end - row.slowest.begin))))));
+	}
+
+	// The hot lines of the function whose callers and callees are shown.
+	refreshSource() {
+		const { page } = this, { profile } = page, lines = profile.source.get(page.sandwich) || [], frame = profile.frames[page.sandwich];
+		byId('source').hidden = !lines.length || page.timeShown;
+		if (!lines.length)
+			return;
+		const type = profile.types[profile.defaultType], most = lines.reduce((max, [, , total]) => Math.max(max, total), 0);
+		const cell = value => element('td', { class: 'number' }, value ? valueText(value, type.unit) : '');
+		byId('source').querySelector('caption').textContent = `${frame.file}: ${typeText(type)}, all samples`;
+		byId('source').querySelector('tbody').replaceChildren(...lines.flatMap(([number, self, total, text], i) => {
+			const row = element('tr', { class: total > most / 10 ? 'hot' : '' }, cell(self), cell(total), element('td', { class: 'number' }, number),
+				element('td', {}, element('code', {}, shown(text.replaceAll('\t', '    ')))));
+			return i && lines[i - 1][0] + 1 < number ? [element('tr', {}, element('td', { colspan: 4 }, '\u22ee')), row] : [row];
+		}));
+	}
+
 	// ---- legend: only what occurs ----
 
 	refreshLegend() {
@@ -248,6 +341,12 @@ class Panels {
 			swatch.style.background = value;
 			return element('li', {}, swatch, text);
 		};
+		if (page.timeShown) {
+			page.timeline.look = look;
+			byId('legend').replaceChildren(...page.timeline.legend().map(([text, value]) => colour(value, text)));
+			page.timeline.look = null;
+			return;
+		}
 		byId('legend').replaceChildren(...(profile.differential ? this.changeScale(look) : this.kinds(look, colour)));
 	}
 

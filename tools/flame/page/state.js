@@ -4,13 +4,25 @@
 'use strict';
 
 const WRITE_MS = 250;
+const TIME = 'Time'; // the tab
+
+// Nanoseconds as seconds, exactly: "1.25".
+function secondsText(ns) {
+	return (ns / 1e9).toFixed(9).replace(/\.?0+$/, '');
+}
 
 function stateText(page) {
 	const { profile } = page, state = new URLSearchParams();
 	const set = (name, value, usual) => { if (value !== usual) state.append(name, value); };
-	set('tab', profile.name, page.all.tabs[page.all.first].name);
+	set('tab', page.timeShown ? TIME : profile.name, page.all.tabs[page.all.first].name);
+	set('below', page.timeShown ? profile.name : '', page.timeShown ? page.all.tabs[page.all.first].name : '');
+	set('time', page.all.window ? `${secondsText(page.all.window.from)}-${secondsText(page.all.window.to)}` : '', '');
 	set('value', profile.types[page.type] && profile.types[page.type].name, (profile.types[profile.defaultType] || {}).name);
 	set('view', page.callers ? 'callers' : '', '');
+	const { name, module } = profile.frames[page.sandwich] || { name: '', module: '' };
+	set('function', name, '');
+	set('module', profile.frames.some(one => one.name === name && one.module !== module) ? module : '', '');
+	set('runtime', page.unfolded ? 'open' : '', '');
 	set('layout', page.canvas.upwards ? 'flame' : '', '');
 	set('compare', page.shares ? 'shares' : '', '');
 	set('width', page.widthOfBase ? 'before' : '', '');
@@ -23,11 +35,17 @@ function stateText(page) {
 
 function applyState(page, text) {
 	const state = new URLSearchParams(text), { all } = page;
-	const index = state.has('tab') ? all.tabs.findIndex(tab => tab.name === state.get('tab')) : all.first;
+	const [from, to] = (state.get('time') || '').split('-').map(part => Math.round(parseFloat(part) * 1e9));
+	all.window = from >= 0 && to > from && from < all.length ? { from, to } : null;
+	const same = (name, key) => name.toLowerCase() === (state.get(key) || '').toLowerCase();
+	page.timeShown = all.hasTimes && same(TIME, 'tab');
+	const key = page.timeShown ? 'below' : 'tab', index = state.has(key) ? all.tabs.findIndex(tab => same(tab.name, key)) : all.first;
 	const profile = page.profile = all.tabs[Math.max(index, 0)];
 	const type = profile.types.findIndex(one => one.name === state.get('value'));
 	page.type = type >= 0 ? type : profile.defaultType;
 	page.callers = state.get('view') === 'callers';
+	page.sandwich = profile.frames.findIndex(one => one.name === state.get('function') && one.module === (state.get('module') || one.module));
+	page.unfolded = state.get('runtime') === 'open';
 	page.canvas.upwards = state.get('layout') === 'flame';
 	page.shares = profile.differential && state.get('compare') === 'shares';
 	page.widthOfBase = profile.differential && state.get('width') === 'before';

@@ -5,6 +5,7 @@
 (function () {
 	const TABLE_MS = 5000, LOOK_MS = 10000;
 	const frames = document.getElementById("frames"), said = document.getElementById("said");
+	const OFFERED = { cpu: "CPU time", wall: "Wall time", heap: "Memory", lock: "Locks", io: "Input and output" };
 	const clicked = new Set();
 	let shown = null, asked = 0;
 
@@ -67,11 +68,30 @@
 		frames.append(next);
 	}
 
+	/* One process of which nothing is recorded: what there is to see, in place of the graph. */
+	function offer() {
+		const rows = document.querySelectorAll("tr[data-pid]"), offered = document.createElement("p");
+
+		said.textContent = rows.length ? "Choose a process and a mode: looking turns the mode on." : "No process answers.";
+		if (rows.length !== 1)
+			return;
+		said.textContent = "";
+		offered.append("Nothing is recorded of " + rows[0].cells[1].textContent + " (" + rows[0].dataset.pid + ") yet. Record and show:", document.createElement("br"));
+		for (const link of rows[0].querySelectorAll("a[data-mode]")) {
+			if (!OFFERED[link.dataset.mode])
+				continue;
+			const copy = link.cloneNode();
+			copy.textContent = OFFERED[link.dataset.mode];
+			offered.append(copy);
+		}
+		frames.replaceChildren(offered);
+	}
+
 	function look() {
 		const wanted = chosen() || shown || proposed();
 
 		if (!wanted) {
-			said.textContent = "Choose a process and a mode: looking turns the mode on.";
+			offer();
 			return;
 		}
 		if (!isThere(wanted)) {
@@ -83,8 +103,7 @@
 			return;
 		}
 		if (!shown || shown.pid !== wanted.pid || shown.mode !== wanted.mode) {
-			for (const frame of frames.querySelectorAll("iframe"))
-				frame.remove();
+			frames.replaceChildren();
 			said.textContent = "Recording process " + wanted.pid + ", " + wanted.mode + ": the first graph comes after 3 seconds.";
 		}
 		shown = wanted;

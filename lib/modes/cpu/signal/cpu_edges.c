@@ -108,6 +108,8 @@ void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to)
 
 void cp_cpu_edges_reset(void)
 {
+	/* A page of zeros need not become a fork child's own. */
 	for (unsigned i = 0; i < ACCOUNTS; i++)
-		cp_store_relaxed(&accounts[i].balance, 0);
+		if (cp_load_relaxed(&accounts[i].balance))
+			cp_store_relaxed(&accounts[i].balance, 0);
 }

@@ -12,7 +12,6 @@
 #include "host/real.h"
 
 #define CALLER __builtin_return_address(0)
-#define PAGE ((size_t)4096)
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
@@ -20,7 +19,7 @@
 
 static size_t whole_pages(size_t size)
 {
-	return (size + PAGE - 1) & ~(PAGE - 1);
+	return (size + cp_pages_kernel() - 1) & -cp_pages_kernel();
 }
 
 /* Is this call the program's, on a thread that has libc's thread data, and are mappings recorded?

@@ -82,14 +82,11 @@ static const void *module_of(const void *f, const char **name)
 /* Get the address range of NAME, one of libcprof's functions. */
 static bool find_operator(struct cp_aggregate_range *o, const char *name)
 {
-	void *f = cp_loaded_first(name);
-	const ElfW(Sym) * symbol;
-	Dl_info info;
+	size_t size;
+	void *f = cp_loaded_first_sized(name, &size);
 
-	if (!f || !dladdr1(f, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
-		return false;
-	*o = (struct cp_aggregate_range){ (uintptr_t)f, (uintptr_t)f + symbol->st_size };
-	return true;
+	*o = (struct cp_aggregate_range){ (uintptr_t)f, (uintptr_t)f + size };
+	return f;
 }
 
 /* Does the C++ library get libcprof's function for NAME? */

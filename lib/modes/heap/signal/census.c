@@ -7,7 +7,7 @@
 
 #define BUCKET_BITS 14
 #define BUCKETS (1u << BUCKET_BITS)
-/* Pages in a mapping, and mappings: enough for a heap of 128 GiB at one page in 256. */
+/* Pages in a mapping, and mappings: enough for a heap of 128 GiB at one page of 4 KiB in 256. */
 #define CHUNK_PAGES 64u
 #define CHUNKS 2048u
 /* Blocks that begin more than a page before the watched page on which they end. */
@@ -34,6 +34,16 @@ static struct far {
 	uint64_t address, last;
 } * far_blocks;
 
+static size_t bytes_of_blocks(void)
+{
+	return cp_census_page_size() / CP_CENSUS_GRAIN * sizeof(uint64_t);
+}
+
+static size_t bytes_of_page(void)
+{
+	return sizeof(struct cp_census_page) + bytes_of_blocks();
+}
+
 static struct cp_census_page *make_page(uint64_t number)
 {
 	uint64_t n = cp_add_relaxed(&used, 1), chunk = n / CHUNK_PAGES;
@@ -45,15 +55,15 @@ static struct cp_census_page *make_page(uint64_t number)
 	}
 	c = cp_load_acquire(&chunks[chunk]);
 	if (!c) {
-		c = cp_sys_map(CHUNK_PAGES * sizeof(*c));
+		c = cp_sys_map(CHUNK_PAGES * bytes_of_page());
 		if (!c)
 			return NULL;
 		if (!cp_cas_acqrel(&chunks[chunk], &none, c)) {
-			cp_sys_unmap(c, CHUNK_PAGES * sizeof(*c));
+			cp_sys_unmap(c, CHUNK_PAGES * bytes_of_page());
 			c = none;
 		}
 	}
-	c += n % CHUNK_PAGES;
+	c = (struct cp_census_page *)(void *)((char *)c + n % CHUNK_PAGES * bytes_of_page());
 	c->number = number;
 	return c;
 }
@@ -101,7 +111,7 @@ static bool is_watched(uint64_t address)
 
 static uint64_t page_of(uint64_t address)
 {
-	return address >> CP_CENSUS_PAGE_BITS;
+	return address >> cp_census.page_bits;
 }
 
 static uint64_t last_page(uint64_t address, uint64_t size)
@@ -111,7 +121,7 @@ static uint64_t last_page(uint64_t address, uint64_t size)
 
 static uint64_t *slot_of(struct cp_census_page *p, uint64_t address)
 {
-	return &p->blocks[address % CP_CENSUS_PAGE / CP_CENSUS_GRAIN];
+	return &p->blocks[address % cp_census_page_size() / CP_CENSUS_GRAIN];
 }
 
 /* Return B as a word, which is never 0. */
@@ -223,8 +233,9 @@ static uint64_t take_block(uint64_t address)
 	/* An empty slot has the address 0, too. */
 	if (!address)
 		return 0;
-	other = is_watched(address + CP_CENSUS_PAGE) ? take_before(page_of(address) + 1, address)
-						     : 0;
+	other = is_watched(address + cp_census_page_size())
+			? take_before(page_of(address) + 1, address)
+			: 0;
 	f = cp_load_relaxed(&cp_census.far) ? find_far(address) : NULL;
 	if (f) {
 		other = take_before(cp_load_relaxed(&f->last), address);
@@ -257,24 +268,27 @@ static bool put_before(uint64_t number, uint64_t address, uint64_t word)
 	cp_store_release(&p->before, address);
 	if (old)
 		count_one(&lost.unseen);
-	clear_slots(p, 0, (address + cp_census_size(word) - 1) % CP_CENSUS_PAGE + 1);
+	clear_slots(p, 0, (address + cp_census_size(word) - 1) % cp_census_page_size() + 1);
 	return true;
 }
 
 bool cp_census_is_on(uint64_t address, uint64_t size)
 {
+	address = cp_arch_untag(address);
 	return is_watched(address) || (last_page(address, size) != page_of(address) &&
-				       is_watched(last_page(address, size) << CP_CENSUS_PAGE_BITS));
+				       is_watched(last_page(address, size) << cp_census.page_bits));
 }
 
 void cp_census_add(uint64_t address, const struct cp_census_block *b)
 {
-	uint64_t last = last_page(address, b->size), word = word_of(b), end;
+	uint64_t last, word = word_of(b), end;
 	struct cp_census_page *p;
 
+	address = cp_arch_untag(address);
+	last = last_page(address, b->size);
 	if (take_block(address))
 		count_one(&lost.unseen);
-	if (last != page_of(address) && is_watched(last << CP_CENSUS_PAGE_BITS) &&
+	if (last != page_of(address) && is_watched(last << cp_census.page_bits) &&
 	    !put_before(last, address, word))
 		count_one(&lost.memory);
 	if (!is_watched(address))
@@ -284,9 +298,9 @@ void cp_census_add(uint64_t address, const struct cp_census_block *b)
 		count_one(&lost.memory);
 		return;
 	}
-	end = address % CP_CENSUS_PAGE + b->size;
-	clear_slots(p, address % CP_CENSUS_PAGE / CP_CENSUS_GRAIN + 1,
-		    end < CP_CENSUS_PAGE ? end : CP_CENSUS_PAGE);
+	end = address % cp_census_page_size() + b->size;
+	clear_slots(p, address % cp_census_page_size() / CP_CENSUS_GRAIN + 1,
+		    end < cp_census_page_size() ? end : cp_census_page_size());
 	cp_store_release(slot_of(p, address), word);
 }
 
@@ -294,6 +308,7 @@ bool cp_census_has(uint64_t address, uint64_t size)
 {
 	struct cp_census_page *p;
 
+	address = cp_arch_untag(address);
 	if (is_watched(address)) {
 		p = find_page(page_of(address));
 		return p && cp_load_relaxed(slot_of(p, address)) &&
@@ -306,7 +321,7 @@ bool cp_census_has(uint64_t address, uint64_t size)
 
 bool cp_census_remove(uint64_t address, struct cp_census_block *b)
 {
-	uint64_t word = take_block(address);
+	uint64_t word = take_block(cp_arch_untag(address));
 
 	if (word)
 		read_word(b, word);
@@ -353,7 +368,7 @@ static void forget_blocks(void)
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct cp_census_page *p = buckets[i]; p; p = p->next) {
 			p->before = 0;
-			memset(p->blocks, 0, sizeof(p->blocks));
+			memset(p->blocks, 0, bytes_of_blocks());
 		}
 	if (far_blocks)
 		memset(far_blocks, 0, FAR_SLOTS * sizeof(*far_blocks));
@@ -361,7 +376,7 @@ static void forget_blocks(void)
 	cp_census.far = 0;
 }
 
-void cp_census_begin(uint32_t one_in, uint64_t seed)
+void cp_census_begin(uint32_t one_in, unsigned page_bits, uint64_t seed)
 {
 	uint64_t weight = ((uint64_t)one_in << CP_CENSUS_ONE_BITS) + (one_in > 1 ? FRACTION : 0);
 	uint64_t below = 1;
@@ -370,6 +385,7 @@ void cp_census_begin(uint32_t one_in, uint64_t seed)
 	if (one_in > 1)
 		below = (UINT64_MAX / weight << CP_CENSUS_ONE_BITS) +
 			(UINT64_MAX % weight << CP_CENSUS_ONE_BITS) / weight;
+	cp_census.page_bits = page_bits;
 	forget_blocks();
 	lost = (struct cp_census_lost){ 0 };
 	cp_census.weight = weight;
@@ -397,6 +413,6 @@ uint64_t cp_census_mapped(void)
 	uint64_t n = cp_load_relaxed(&far_blocks) ? FAR_SLOTS * sizeof(*far_blocks) : 0;
 
 	for (unsigned i = 0; i < CHUNKS && cp_load_relaxed(&chunks[i]); i++)
-		n += CHUNK_PAGES * sizeof(**chunks);
+		n += CHUNK_PAGES * bytes_of_page();
 	return n;
 }

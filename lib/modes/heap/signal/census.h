@@ -18,13 +18,11 @@
 
 #include <stddef.h>
 
+#include "base/arch.h"
 #include "base/atomic.h"
 
-#define CP_CENSUS_PAGE_BITS 12
-#define CP_CENSUS_PAGE (UINT64_C(1) << CP_CENSUS_PAGE_BITS)
 /* Blocks begin at multiples of this. */
 #define CP_CENSUS_GRAIN 8u
-#define CP_CENSUS_SLOTS (CP_CENSUS_PAGE / CP_CENSUS_GRAIN)
 
 #define CP_CENSUS_FILTER_BITS 12
 
@@ -36,8 +34,9 @@ struct cp_census {
 	/* Blocks that end on a watched page and begin more than a page before it: free finds these
 	 * by the filter, which counts them by the hash of their first page. */
 	uint64_t far;
-	uint64_t below;	 /* pages whose hash is below are watched */
-	uint64_t weight; /* N, in units of 1/CP_CENSUS_ONE */
+	uint64_t below;	    /* pages whose hash is below are watched */
+	uint64_t weight;    /* N, in units of 1/CP_CENSUS_ONE */
+	uint64_t page_bits; /* a page has 2^page_bits bytes */
 } __attribute__((aligned(64)));
 extern struct cp_census cp_census __attribute__((visibility("hidden")));
 extern uint8_t cp_census_filter[1 << CP_CENSUS_FILTER_BITS] __attribute__((visibility("hidden")));
@@ -45,10 +44,16 @@ extern uint8_t cp_census_filter[1 << CP_CENSUS_FILTER_BITS] __attribute__((visib
 #define CP_CENSUS_ONE_BITS 16
 #define CP_CENSUS_ONE (UINT64_C(1) << CP_CENSUS_ONE_BITS)
 
+/* Returns the size of a page, in bytes. */
+static inline __attribute__((always_inline)) uint64_t cp_census_page_size(void)
+{
+	return UINT64_C(1) << cp_census.page_bits;
+}
+
 /* Returns the hash of ADDRESS's page, plus BELOW. */
 static inline __attribute__((always_inline)) uint64_t cp_census_hash(uint64_t address)
 {
-	return (address >> CP_CENSUS_PAGE_BITS) * cp_census.factor + cp_census.after;
+	return (cp_arch_untag(address) >> cp_census.page_bits) * cp_census.factor + cp_census.after;
 }
 
 static inline uint8_t *cp_census_cell(uint64_t hash)
@@ -61,7 +66,7 @@ static inline uint8_t *cp_census_cell(uint64_t hash)
 static inline __attribute__((always_inline)) bool cp_census_takes(const void *p, size_t size)
 {
 	return __builtin_expect(cp_census_hash((uintptr_t)p) < cp_census.twice, 0) ||
-	       __builtin_expect(size > CP_CENSUS_PAGE, 0);
+	       __builtin_expect(size > cp_census_page_size(), 0);
 }
 
 /* May P be a tracked block? */
@@ -93,10 +98,11 @@ bool cp_census_remove(uint64_t address, struct cp_census_block *b);
 /* A watched page. A word is 0, or ID << 40 | SIZE. */
 struct cp_census_page {
 	struct cp_census_page *next; /* next page in its bucket */
-	uint64_t number;	     /* address >> CP_CENSUS_PAGE_BITS */
+	uint64_t number;	     /* address >> page_bits */
 	/* The block that begins before the page and ends on it; address 0: none. */
 	uint64_t before, before_word;
-	uint64_t blocks[CP_CENSUS_SLOTS]; /* the blocks that begin on the page */
+	/* The blocks that begin on the page: one slot for each place where one may begin. */
+	uint64_t blocks[];
 };
 
 static inline uint32_t cp_census_id(uint64_t word)
@@ -113,9 +119,10 @@ static inline uint64_t cp_census_size(uint64_t word)
  * meanwhile. */
 void cp_census_each(void (*visit)(const struct cp_census_page *page, void *arg), void *arg);
 
-/* Watch one page in about ONE_IN (1: all; 2 to 65536) from now on, and forget all blocks. Call
- * while no hook tracks. SEED: random. end: no page is watched any more. */
-void cp_census_begin(uint32_t one_in, uint64_t seed);
+/* Watch one page in about ONE_IN (1: all; 2 to 65536) from now on, and forget all blocks. A page
+ * has 2^PAGE_BITS bytes, in all runs of a process. Call while no hook tracks. SEED: random. end: no
+ * page is watched any more. */
+void cp_census_begin(uint32_t one_in, unsigned page_bits, uint64_t seed);
 void cp_census_end(void);
 
 /* Track P of SIZE bytes, if it is on a watched page, with the stack of the caller. P may be NULL.

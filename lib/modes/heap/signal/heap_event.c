@@ -2,6 +2,7 @@
 /* The code that runs inside malloc and free; see heap_signal.h. */
 #include "modes/heap/signal/heap_signal.h"
 
+#include "sample/diary.h"
 #include "sample/lock_clock.h"
 
 struct cp_heap_totals cp_heap_totals;
@@ -77,14 +78,6 @@ static bool is_due(uint64_t *next, uint64_t step, uint64_t bytes)
 	       cp_cas_acqrel(next, &seen, bytes - bytes % step + step);
 }
 
-/* WATCH sets the amount anew. */
-static __attribute__((noinline)) void watch(void)
-{
-	/* As after a dump, the time of this doesn't count as a sample's. */
-	cp_add_relaxed(&cp_heap_totals.dumps, 1);
-	cp_heap_totals.watch();
-}
-
 static void look_at_totals(uint64_t allocated, uint64_t freed)
 {
 	struct cp_heap_totals *t = &cp_heap_totals;
@@ -94,8 +87,6 @@ static void look_at_totals(uint64_t allocated, uint64_t freed)
 
 	if (live > peak + peak / 10 && cp_cas_acqrel(&t->peak, &peak, live))
 		cp_stack_depot_mark_peak();
-	if (cp_unlikely(live >= cp_load_relaxed(&t->watch_at)))
-		watch();
 	if (!cp_likely(t->dump))
 		return;
 	due = is_due(&t->next_allocated, t->allocated_step, allocated);
@@ -170,6 +161,26 @@ static uint64_t lifetimes_birth(void)
 	return now << CP_LIFETIMES_TID_BITS | own_tid();
 }
 
+/* Writes the birth or the death of block B, of entry E, into the diary for the time index. */
+static bool note_block(enum cp_diary_kind kind, const struct cp_stack_depot_entry *e,
+		       const struct cp_live_block *b)
+{
+	uint64_t born = cp_lifetimes_born_ns(b->born);
+
+	return cp_diary_add(
+		&(struct cp_diary_entry){ .kind = (uint8_t)kind,
+					  .begin_ns = born,
+					  .end_ns = kind == CP_DIARY_BIRTH ? born : cp_lock_now(),
+					  .size = b->size,
+					  .what = e->id });
+}
+
+/* Where every allocation is recorded, there is no time index. */
+static bool has_times(const struct cp_stack_depot_entry *e)
+{
+	return cp_capture_settings.times && e->interval > 1 && e->interval < CP_STACK_DEPOT_CENSUS;
+}
+
 static enum cp_lifetimes_thread by_whom(uint64_t birth)
 {
 	uint64_t maker = birth & TID_MASK, own = own_tid();
@@ -198,6 +209,8 @@ static void lifetimes_freed(const struct cp_stack_depot_entry *e, const struct c
 static void freed_block(struct cp_stack_depot_entry *e, const struct cp_live_block *b)
 {
 	freed(e, b->size);
+	if (b->born && has_times(e))
+		note_block(CP_DIARY_DEATH, e, b);
 	if (cp_unlikely(cp_load_relaxed(&cp_heap_totals.lifetimes)) && b->born)
 		lifetimes_freed(e, b);
 }
@@ -228,7 +241,7 @@ static __attribute__((noinline)) void unseen_free(uintptr_t a, const struct cp_l
 	cp_count_mode(CPROF_HEAP, CP_COUNT_UNSEEN_FREES, 1);
 	if (is_filtered(cp_stack_depot_at(old->id)->interval))
 		cp_heap_hot_filter_remove(a);
-	freed(cp_stack_depot_at(old->id), old->size);
+	freed_block(cp_stack_depot_at(old->id), old);
 }
 
 static inline bool track(void *p, const struct cp_live_block *b,
@@ -248,21 +261,30 @@ static inline bool track(void *p, const struct cp_live_block *b,
 	return put;
 }
 
-static uint64_t birth(void)
+/* A block whose birth is lost has no death, either. */
+static struct cp_live_block new_block(const struct cp_heap_sample *s,
+				      const struct cp_stack_depot_entry *e)
 {
-	if (cp_load_relaxed(&cp_heap_totals.lifetimes))
-		return lifetimes_birth();
-	return cp_load_relaxed(&cp_heap_totals.births) ? cp_ticks() : 0;
+	struct cp_live_block b = { s->size, e->id, 0 };
+
+	if (cp_load_relaxed(&cp_heap_totals.births))
+		b.born = lifetimes_birth();
+	if (b.born && has_times(e) && !note_block(CP_DIARY_BIRTH, e, &b))
+		b.born = 0;
+	return b;
 }
 
 static inline void record_sample(const struct cp_heap_sample *s, void *p,
 				 struct cp_unwind_input *in)
 {
 	struct cp_stack_depot_entry *e = cp_heap_stack_find(s, in);
+	struct cp_live_block b = { 0 };
 	uint64_t objects, bytes;
 
+	if (e)
+		b = new_block(s, e);
 	/* Count the allocation only if its free can be counted, too. */
-	if (!e || !track(p, &(struct cp_live_block){ s->size, e->id, birth() }, e)) {
+	if (!e || !track(p, &b, e)) {
 		cp_count_mode(CPROF_HEAP, CP_COUNT_LOST_MEMORY, 1);
 		return;
 	}

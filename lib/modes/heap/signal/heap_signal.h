@@ -28,8 +28,7 @@ struct cp_live_block {
 	uint64_t size; /* below 2^40 */
 	uint32_t id;   /* id of its depot entry, below 2^24, not 0 */
 	/* Kept only after cp_live_keep_births(true); otherwise ignored, and 0 in results. */
-	uint64_t born; /* cp_ticks() at the allocation, or what heap_event.c puts there; 0 = not
-			  known */
+	uint64_t born; /* as heap_event.c makes it; 0 = not known */
 };
 
 #define CP_LIVE_SIZE_MAX (UINT64_C(1) << 40)
@@ -81,10 +80,10 @@ void cp_live_each(void (*visit)(uint64_t address, const struct cp_live_block *b,
 struct cp_heap_totals {
 	uint64_t interval; /* mean bytes between samples; 1 = every allocation */
 	uint64_t seed;
-	uint64_t threads;     /* number of threads that got a random state */
-	uint32_t first_epoch; /* the first epoch of the depot that belongs to this run */
-	bool births;	      /* the time of each live block's allocation is kept */
-	bool lifetimes;	      /* each free is recorded, with births as heap_event.c makes them */
+	uint64_t threads;	   /* number of threads that got a random state */
+	uint32_t first_epoch;	   /* the first epoch of the depot that belongs to this run */
+	bool births;		   /* the birth of each live block is kept, as below */
+	bool lifetimes;		   /* each free is recorded */
 	uint64_t allocated, freed; /* estimated bytes since the start, in batches */
 	uint64_t peak;		   /* the most that was in use at any check */
 	uint64_t next_allocated, next_freed,
@@ -92,8 +91,6 @@ struct cp_heap_totals {
 	uint64_t allocated_step, freed_step, in_use_step;
 	void (*dump)(void); /* writes a dump; called inside malloc or free */
 	uint64_t dumps;	    /* number of DUMP's calls */
-	uint64_t watch_at;  /* WATCH is called once so much is in use; UINT64_MAX = never */
-	void (*watch)(void);
 };
 extern struct cp_heap_totals cp_heap_totals;
 

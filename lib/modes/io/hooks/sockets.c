@@ -79,9 +79,10 @@ static int messages_ended(uint64_t began, enum cp_io_op op, int fd, const struct
 	}
 
 MESSAGES(recvmmsg, CP_IO_RECV,
-	 (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *timeout),
+	 (int fd, struct mmsghdr *m, unsigned n, cp_libc_mmsg_flags flags,
+	  struct timespec *timeout),
 	 (fd, m, n, flags, timeout))
-MESSAGES(sendmmsg, CP_IO_SEND, (int fd, struct mmsghdr *m, unsigned n, int flags),
+MESSAGES(sendmmsg, CP_IO_SEND, (int fd, struct mmsghdr *m, unsigned n, cp_libc_mmsg_flags flags),
 	 (fd, m, n, flags))
 
 SLOW static int measured_getaddrinfo(const char *node, const char *service,

@@ -33,7 +33,7 @@ __attribute__((noinline)) static void record(struct cp_thread *t, const struct c
 	const struct cp_event e = { .mode = CPROF_IO,
 				    .count = weight,
 				    .weight = cp_io_sample_weigh(ticks, weight),
-				    .longest = c->bytes,
+				    .more = c->bytes,
 				    .tag = CP_IO_TAG(c->op, c->kind, c->error & 4095,
 						     cp_io_target_of(c, cp_io_state.target)) };
 	struct cp_regs regs = { 0 };

@@ -39,7 +39,7 @@ INTERPOSE int mtx_unlock(mtx_t *m)
 	struct cp_lock_release r;
 	int result;
 
-	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
+	if (mutex_unlock_is_plain(mutex_of(m)) || !cp_mutex_is_waited_for(mutex_of(m)))
 		return CP_LOCK_REAL(mtx_unlock)(m);
 	cp_lock_event_release_begin(&r, m);
 	r.call = OWN_CALL_OF(mtx_unlock);
@@ -54,7 +54,7 @@ static void leave_mutex(const cnd_t *c, mtx_t *m, const void *function)
 	struct cp_lock_release r;
 
 	waits_touch_object(c);
-	if (mutex_unlock_is_plain(mutex_of(m)) || !mutex_is_waited_for(mutex_of(m)))
+	if (mutex_unlock_is_plain(mutex_of(m)) || !cp_mutex_is_waited_for(mutex_of(m)))
 		return;
 	cp_lock_event_release_begin(&r, m);
 	cp_lock_event_release_end(&r, function, true);

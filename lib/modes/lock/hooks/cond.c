@@ -17,7 +17,7 @@ static void leave_mutex(const pthread_cond_t *c, pthread_mutex_t *m, const void 
 	struct cp_lock_release r;
 
 	waits_touch_object(c);
-	if (mutex_unlock_is_plain(m) || !mutex_is_waited_for(m))
+	if (mutex_unlock_is_plain(m) || !cp_mutex_is_waited_for(m))
 		return;
 	cp_lock_event_release_begin(&r, m);
 	cp_lock_event_release_end(&r, function, true);
@@ -57,12 +57,7 @@ INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 WAITS_WAKES(pthread_cond_signal, pthread_cond_t, 1)
 WAITS_WAKES(pthread_cond_broadcast, pthread_cond_t, CP_WAKES_ALL)
 
-/* Barriers: every thread waits except the last one, which the result tells. */
-
-static bool waited(int result)
-{
-	return result == 0;
-}
+/* Barriers: every thread waits except the last one. */
 
 /* The last thread wakes the others. Before the call nobody knows which one is last, so each thread
  * counts as the last until another comes. */
@@ -78,6 +73,6 @@ INTERPOSE int pthread_barrier_wait(pthread_barrier_t *b)
 	if (cp_lock_wake_is_awaited(b))
 		cp_lock_wake(b, CP_WAKES_ALL, (const void *)CP_LOCK_REAL(pthread_barrier_wait),
 			     NULL, 0);
-	return WAITS_MEASURE_WOKEN(waited, how_woken, CP_LOCK_BARRIER, b,
+	return WAITS_MEASURE_WOKEN(cp_barrier_has_waited, how_woken, CP_LOCK_BARRIER, b,
 				   CP_LOCK_REAL(pthread_barrier_wait), b);
 }

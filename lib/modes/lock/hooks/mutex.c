@@ -49,7 +49,7 @@ SLOW static int release(pthread_mutex_t *m, struct cp_lock_unlock_call call)
 	struct cp_lock_release r;
 	int result;
 
-	if (mutex_unlock_is_plain(m) || !mutex_is_waited_for(m))
+	if (mutex_unlock_is_plain(m) || !cp_mutex_is_waited_for(m))
 		return CP_LOCK_REAL(pthread_mutex_unlock)(m);
 	cp_lock_event_release_begin(&r, m);
 	r.call = call;

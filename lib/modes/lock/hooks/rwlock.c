@@ -3,48 +3,19 @@
 
 #include "modes/lock/hooks/waits.h"
 
-/* Bits of the word of readers: the lock is in the writers' phase; a writer has the lock, or gets it
- * as soon as the readers are gone; readers wait; one reader. */
-#define WRITERS_PHASE 1u
-#define WRITER 2u
-#define READERS_WAIT 4u
-#define READER 8u
-/* Bit of the words that waiters sleep on. */
-#define SLEPT_ON 2u
-
-static unsigned readers(const pthread_rwlock_t *l)
+static unsigned word_of(const pthread_rwlock_t *l)
 {
 	cp_write_soon(l);
 	/* libc's functions read it first, so a fault of a bad pointer is at the same address. */
-	waits_touch(&l->__data.__cur_writer);
-	return cp_load_relaxed(&l->__data.__readers);
-}
-
-/* Return true if a reader must wait. A writer that waits for the readers to go keeps new ones out
- * in one kind of lock only. */
-static bool reader_waits(const pthread_rwlock_t *l)
-{
-	unsigned r = readers(l);
-
-	if (!(r & WRITER))
-		return false;
-	return (r & WRITERS_PHASE) ||
-	       (r >= READER && cp_load_relaxed(&l->__data.__flags) ==
-				       PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-}
-
-static bool writer_waits(const pthread_rwlock_t *l)
-{
-	unsigned r = readers(l);
-
-	return (r & WRITER) || (!(r & WRITERS_PHASE) && r >= READER);
+	waits_touch(cp_rwlock_first(l));
+	return cp_rwlock_word(l);
 }
 
 static enum waits_look read_look(pthread_rwlock_t *l)
 {
 	if (!waits_measured())
 		return WAITS_NOT;
-	if (reader_waits(l))
+	if (cp_rwlock_keeps_reader(l, word_of(l)))
 		return WAITS_SURELY;
 	if (LIKELY(!waits_expected(l)))
 		return WAITS_NOT;
@@ -55,7 +26,7 @@ static enum waits_look write_look(pthread_rwlock_t *l)
 {
 	if (!waits_measured())
 		return WAITS_NOT;
-	if (writer_waits(l))
+	if (cp_rwlock_keeps_writer(word_of(l)))
 		return WAITS_SURELY;
 	if (LIKELY(!waits_expected(l)))
 		return WAITS_NOT;
@@ -85,7 +56,7 @@ SLOW static int look_and_write(pthread_rwlock_t *l)
  * of the word, which is an atomic one and was mostly made a moment ago. */
 INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
-	if (waits_measured() && (readers(l) & WRITER || waits_expected(l)))
+	if (waits_measured() && (cp_rwlock_may_keep_reader(word_of(l)) || waits_expected(l)))
 		return look_and_read(l);
 	return LIKELY(cp_lock_real.pthread_rwlock_rdlock) ? cp_lock_real.pthread_rwlock_rdlock(l)
 							  : look_and_read(l);
@@ -93,7 +64,7 @@ INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 
 INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
-	if (waits_measured() && (readers(l) & ~WRITERS_PHASE || waits_expected(l)))
+	if (waits_measured() && (cp_rwlock_may_keep_writer(word_of(l)) || waits_expected(l)))
 		return look_and_write(l);
 	return LIKELY(cp_lock_real.pthread_rwlock_wrlock) ? cp_lock_real.pthread_rwlock_wrlock(l)
 							  : look_and_write(l);
@@ -129,24 +100,6 @@ INTERPOSE int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
 		    l, clock, until);
 }
 
-/* Return true if the unlock lets a waiter go: it is the writer's, or the last reader's. In the
- * writers' phase the readers that are counted wait. In the readers' phase they have the lock, and a
- * writer that is noted waits for them. */
-static bool is_waited_for(const pthread_rwlock_t *l, unsigned r)
-{
-	if (r & WRITERS_PHASE ? r >= READER : r & WRITER)
-		return true;
-	return (r & READERS_WAIT) || cp_load_relaxed(&l->__data.__writers) ||
-	       (cp_load_relaxed(&l->__data.__wrphase_futex) & SLEPT_ON) ||
-	       (cp_load_relaxed(&l->__data.__writers_futex) & SLEPT_ON);
-}
-
-/* Return true if other readers have the lock, too. */
-static bool is_shared(unsigned r)
-{
-	return r >= 2 * READER && !(r & WRITERS_PHASE);
-}
-
 OWN_UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t);
 
 SLOW static int release(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
@@ -168,8 +121,8 @@ SLOW static int release(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
 SLOW static int release_shared(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
 {
 	uint32_t *leaving = cp_lock_holder_leaving(l), others = cp_add_seqcst(leaving, 1);
-	unsigned r = readers(l);
-	bool last = !is_shared(r) || r < (others + 2) * READER;
+	unsigned r = word_of(l);
+	bool last = !cp_rwlock_is_shared(r) || cp_rwlock_has_at_most(r, others + 1);
 	int result = last ? release(l, call) : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
 
 	cp_add_seqcst(leaving, -1);
@@ -178,14 +131,15 @@ SLOW static int release_shared(pthread_rwlock_t *l, struct cp_lock_unlock_call c
 
 SLOW static int look_and_unlock(pthread_rwlock_t *l, struct cp_lock_unlock_call call)
 {
-	unsigned r = readers(l);
+	unsigned r = word_of(l);
 
 	if (!cp_load_relaxed(&cp_lock_holders_on))
 		return CP_LOCK_REAL(pthread_rwlock_unlock)(l);
-	if (is_shared(r))
-		return r & WRITER ? release_shared(l, call)
-				  : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
-	return is_waited_for(l, r) ? release(l, call) : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	if (cp_rwlock_is_shared(r))
+		return cp_rwlock_awaits_readers(l, r) ? release_shared(l, call)
+						      : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
+	return cp_rwlock_is_waited_for(l, r) ? release(l, call)
+					     : CP_LOCK_REAL(pthread_rwlock_unlock)(l);
 }
 
 /* Only a lock that a thread has waited for is looked at: who waits has marked it before

@@ -3,12 +3,6 @@
 
 #include "modes/lock/hooks/waits.h"
 
-/* The semaphore's value is its first word on every 64-bit little-endian port. */
-static bool is_available(const sem_t *s)
-{
-	return cp_load_relaxed((const uint32_t *)(const void *)s) != 0;
-}
-
 static bool wait_ended(int result)
 {
 	return result == 0 || errno == ETIMEDOUT || errno == EINTR;
@@ -38,7 +32,7 @@ static enum waits_look look_at_value(sem_t *s)
 	if (!waits_measured())
 		return WAITS_NOT;
 	cp_write_soon(s);
-	if (!is_available(s))
+	if (!cp_sem_is_available(s))
 		return WAITS_SURELY;
 	if (LIKELY(!waits_expected(s)))
 		return WAITS_NOT;
@@ -55,7 +49,7 @@ INTERPOSE int sem_wait(sem_t *s)
 {
 	if (waits_measured()) {
 		cp_write_soon(s);
-		if (!is_available(s) || waits_expected(s))
+		if (!cp_sem_is_available(s) || waits_expected(s))
 			return look_and_wait(s);
 	}
 	return LIKELY(cp_lock_real.sem_wait) ? cp_lock_real.sem_wait(s) : look_and_wait(s);

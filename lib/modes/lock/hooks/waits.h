@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the files of interposed waits.
  *
- * Whether a lock is free is read from its own memory, in glibc's layout, which is part of its ABI.
- * The answer decides only whether the wait is measured. The real function is called once in any
- * case, and every result comes from it.
+ * Whether a lock is free is read from its own memory, in libc's layout (base/libc.h). The answer
+ * decides only whether the wait is measured. The real function is called once in any case, and
+ * every result comes from it.
  *
  * A lock that looks free may be taken before the real function gets it, and the wait would then go
  * unseen. Such waits are few, but for locks that many threads want for a moment they made up to a
@@ -19,6 +19,7 @@
 
 #include <errno.h>
 
+#include "base/libc.h"
 #include "host/host.h"
 #include "modes/lock/lock.h"
 #include "modes/lock/signal/lock_signal.h"
@@ -191,94 +192,55 @@ static inline void waits_touch_object(const void *c)
 	(void)*(const volatile char *)c;
 }
 
-static inline unsigned mutex_word(const pthread_mutex_t *m)
-{
-	return (unsigned)cp_load_relaxed(&m->__data.__lock);
-}
-
-/* The same for a mutex that is about to be locked or unlocked. libc's functions read the kind
+/* Return the word of a mutex that is about to be locked or unlocked. libc's functions read the kind
  * first, so a fault of a bad pointer is at the same address. */
 static inline unsigned mutex_word_to_write(const pthread_mutex_t *m)
 {
 	cp_write_soon(m);
-	waits_touch(&m->__data.__kind);
-	return mutex_word(m);
-}
-
-static inline unsigned mutex_word_of_kind(const pthread_mutex_t *m, int kind)
-{
-	return mutex_word(m) & (kind & CP_LOCK_MUTEX_PROTECTS ? ~CP_LOCK_WORD_CEILING : ~0u);
+	waits_touch(cp_mutex_kind(m));
+	return cp_mutex_word(m);
 }
 
 /* Return true if another thread holds the mutex, so locking it will wait. */
 static inline bool mutex_is_held(const pthread_mutex_t *m)
 {
-	int kind = cp_load_relaxed(&m->__data.__kind);
-
-	return mutex_word_of_kind(m, kind) &&
-	       !cp_lock_event_is_self(cp_load_relaxed(&m->__data.__owner));
-}
-
-/* Return true if unlocking the mutex, or waiting for a condition with it, lets another thread go.
- */
-static inline bool mutex_is_waited_for(const pthread_mutex_t *m)
-{
-	int kind = cp_load_relaxed(&m->__data.__kind);
-	unsigned word = mutex_word_of_kind(m, kind);
-
-	if ((kind & CP_LOCK_MUTEX_TYPE) == CP_LOCK_MUTEX_RECURSIVE && m->__data.__count > 1)
-		return false;
-	return kind & (CP_LOCK_MUTEX_ROBUST | CP_LOCK_MUTEX_INHERITS)
-		       ? (word & CP_LOCK_WORD_WAITERS) != 0
-		       : word > 1;
-}
-
-/* Return true for the kinds of which trylock has no special results. */
-static inline bool mutex_kind_is_tried(int kind)
-{
-	return !(kind & (CP_LOCK_MUTEX_ROBUST | CP_LOCK_MUTEX_INHERITS | CP_LOCK_MUTEX_PROTECTS));
+	return cp_mutex_is_locked(m) && !cp_lock_event_is_self(cp_mutex_owner(m));
 }
 
 /* Return true if the mutex looks free and a thread has waited for it before. */
 static inline bool mutex_is_contended(const pthread_mutex_t *m, unsigned word, unsigned known)
 {
 	return !word && known == CP_LOCK_CONTENDED &&
-	       mutex_kind_is_tried(cp_load_relaxed(&m->__data.__kind));
+	       cp_mutex_is_tried(cp_load_relaxed(cp_mutex_kind(m)));
 }
 
 /* Return true if the unlock lets no waiter go, or holders are not measured. This is the common
- * case. It applies to kinds whose word is 0, 1 or, when a thread waits, 2. */
+ * case. */
 static inline bool mutex_unlock_is_plain(const pthread_mutex_t *m)
 {
-	return mutex_word_to_write(m) <= 1 || !cp_load_relaxed(&cp_lock_holders_on);
+	return cp_mutex_is_plain(m, mutex_word_to_write(m)) ||
+	       !cp_load_relaxed(&cp_lock_holders_on);
 }
 
 /* Return true if another thread held the mutex at the look, but released it before libc locked it,
- * so that this thread did not wait. RESULT is the result of locking. A thread that slept for the
- * mutex, or can't rule out that others do, leaves 2 in the word. No clock is read here: the mutex
- * is held, and reading the clock would make the critical section longer, a short one twice as long.
- * A mutex that is often held and seldom waited for would pay most. */
+ * so that this thread did not wait. RESULT is the result of locking. No clock is read here: the
+ * mutex is held, and reading the clock would make the critical section longer, a short one twice as
+ * long. A mutex that is often held and seldom waited for would pay most. */
 static inline bool mutex_was_got_at_once(const pthread_mutex_t *m, int result)
 {
-	int kind;
-
-	if (result || mutex_word(m) != 1)
-		return false;
-	kind = cp_load_relaxed(&m->__data.__kind);
-	/* A mutex of this kind may wait without sleeping. */
-	return mutex_kind_is_tried(kind) && (kind & CP_LOCK_MUTEX_TYPE) != CP_LOCK_MUTEX_ADAPTIVE;
+	return !result && cp_mutex_was_got_at_once(m);
 }
 
 static inline enum waits_look mutex_look(pthread_mutex_t *m)
 {
-	int kind = cp_load_relaxed(&m->__data.__kind);
+	int kind = cp_load_relaxed(cp_mutex_kind(m));
 
 	if (!waits_measured())
 		return WAITS_NOT;
 	if (mutex_word_to_write(m))
 		return mutex_is_held(m) ? WAITS_SURELY : WAITS_NOT;
 	/* For the other kinds, which are rare, trylock has special results. */
-	if (!waits_expected(m) || !mutex_kind_is_tried(kind))
+	if (!waits_expected(m) || !cp_mutex_is_tried(kind))
 		return WAITS_NOT;
 	return waits_tried(m, CP_LOCK_REAL(pthread_mutex_trylock)(m));
 }

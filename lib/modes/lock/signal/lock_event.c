@@ -163,23 +163,25 @@ static unsigned points_of(const struct cp_lock_wait *w, struct cp_lock_part *par
 	return n < POINTS ? n : 0;
 }
 
-/* Report W, which represents WEIGHT waits and ended at ENDED, to the holders. */
-static void tell_holders(struct cp_thread *t, const struct cp_lock_wait *w, uint64_t ended,
-			 double weight, bool got)
+/* Report W, which represents WEIGHT waits and ended at ENDED, to the holders. Returns the thread
+ * that ended it, or 0. */
+static uint64_t tell_holders(struct cp_thread *t, const struct cp_lock_wait *w, uint64_t ended,
+			     double weight, bool got)
 {
 	struct cp_record none = { .depth = 0, .end = CP_UNWIND_COMPLETE };
 	struct cp_event e = { .mode = CPROF_LOCK_HOLDERS, .tag = (uint64_t)(uintptr_t)w->lock };
 	uint64_t points[POINTS];
-	struct cp_lock_waited waited = { w->lock, w->began.ns, ended, points, 0, got, weight };
+	struct cp_lock_waited waited = { w->lock, w->began.ns, ended, points, 0, got, weight, 0 };
 	double unknown;
 
 	waited.count = points_of(w, cp_lock_part_of(t), ended, points);
 	waited.points = waited.count ? points : NULL;
-	unknown = cp_lock_holder_divide(&waited, cp_lock_holder_who(t)) * weight;
+	unknown = cp_lock_holder_divide(&waited, cp_thread_who(t)) * weight;
 	e.count = cp_lock_holder_count((uint64_t)(unknown * CP_LOCK_HOLDER_WAIT + 0.5), 1 / weight);
 	e.weight = (uint64_t)(unknown * (double)(ended - w->began.ns) + 0.5);
 	if (e.weight)
 		cp_capture_put(t, &e, &none);
+	return waited.ender;
 }
 
 /* Record W, which represents WEIGHT waits. */
@@ -189,8 +191,7 @@ __attribute__((noinline)) static void record(struct cp_thread *t, const struct c
 {
 	struct cp_event e = { .mode = CPROF_LOCK,
 			      .weight = ended - w->began.ns,
-			      .tag = cp_lock_tag(w->lock, w->kind),
-			      .longest = ended - w->began.ns };
+			      .tag = cp_lock_tag(w->lock, w->kind) };
 	struct cp_regs regs = { 0 };
 	uint64_t mask, began;
 
@@ -200,9 +201,9 @@ __attribute__((noinline)) static void record(struct cp_thread *t, const struct c
 	memcpy(&e.count, &weight, sizeof(weight));
 	block_signals(&mask);
 	cp_regs_here(&regs);
-	cp_capture_hook(t, &e, &regs, function);
 	if (cp_lock_has_holder(w->kind) && cp_load_relaxed(&cp_lock_holders_on))
-		tell_holders(t, w, ended, weight, got);
+		e.more = tell_holders(t, w, ended, weight, got);
+	cp_capture_hook(t, &e, &regs, function);
 	unblock_signals(&mask);
 	cp_timing_end(CPROF_LOCK, began);
 }
@@ -235,6 +236,7 @@ void cp_lock_event_waited(const struct cp_lock_wait *w, const void *function, bo
 				     cp_lock_state.rates);
 	if (weight > 0)
 		record(t, w, ended, function, weight, got);
+	cp_lock_sample_count(&part->kinds[w->kind], delay);
 }
 
 void cp_lock_event_release_begin(struct cp_lock_release *r, const void *lock)

@@ -25,6 +25,10 @@
 
 /* An unlock this long before a wait is taken for the one that the wait came after. */
 #define BEFORE_NS UINT64_C(100000000)
+/* The last unlock ended a wait if it came at most so long before the wait's end, plus this part of
+ * the wait. */
+#define LATE_NS UINT64_C(1000000)
+#define LATE_PART 2
 /* Number of stacks that a thread may take at once, beyond the rate. */
 #define SAVED 500u
 
@@ -174,9 +178,10 @@ bool cp_lock_holder_open(struct cp_thread *t, uint64_t *credit, const void *lock
 		return true;
 	cp_store_relaxed(&h->lock, lock);
 	cp_store_relaxed(&h->time, cp_lock_now());
-	h->who = cp_lock_holder_who(t);
+	h->who = cp_thread_who(t);
 	cp_store_relaxed(&h->waits, 0);
-	cp_store_relaxed(&h->own, 0);
+	cp_store_relaxed(&h->spread, 0);
+	cp_store_relaxed(&h->until, cp_load_relaxed(&h->time));
 	cp_lock_holder_record(h)->depth = 0;
 	/* Release: a thread that finds the entry sees its contents. */
 	cp_store_release(&h->state, (cp_load_relaxed(&h->state) & -GENERATION) | OPEN);
@@ -202,27 +207,32 @@ void cp_lock_holder_give_back(struct cp_holder *h)
 	cp_add_seqcst(&h->state, -UINT64_C(1));
 }
 
-/* Pin H and take out the waits that were added to it. */
+/* Pin H and take out the waits that were added to it. SPREAD before DELAY, which a waiter adds
+ * first: so what is taken of SPREAD never belongs to a delay that is still to come, and a row's own
+ * delay is never spread over others. */
 static bool take_out(struct cp_holder *h, struct cp_event *e)
 {
-	uint64_t state = cp_load_acquire(&h->state), waits, own;
+	uint64_t state = cp_load_acquire(&h->state), spread;
+	double own;
 
 	if (state < GENERATION || state & (OPEN | HIDDEN) || !cp_load_relaxed(&h->delay) ||
 	    !pin(h, state))
 		return false;
-	waits = cp_exchange_acqrel(&h->waits, 0);
-	own = cp_exchange_acqrel(&h->own, 0);
+	spread = cp_exchange_acqrel(&h->spread, 0);
 	*e = (struct cp_event){ .mode = CPROF_LOCK_HOLDERS,
 				.weight = cp_exchange_acqrel(&h->delay, 0),
 				.tag = (uint64_t)(uintptr_t)h->lock,
-				.longest = h->who };
-	if (e->weight) {
-		e->count = cp_lock_holder_count(
-			waits, own < e->weight ? (double)own / (double)e->weight : 1);
-		return true;
+				.more = h->who };
+	if (!e->weight) {
+		/* Another thread has taken it. */
+		cp_add_relaxed(&h->spread, spread);
+		cp_lock_holder_give_back(h);
+		return false;
 	}
-	cp_lock_holder_give_back(h);
-	return false;
+	cp_lock_holder_record(h)->when = cp_load_relaxed(&h->until) | CP_MOMENT_IS_NS;
+	own = spread < e->weight ? 1 - (double)spread / (double)e->weight : 0;
+	e->count = cp_lock_holder_count(cp_exchange_acqrel(&h->waits, 0), own);
+	return true;
 }
 
 void cp_lock_holder_close(struct cp_holder *h, bool done)
@@ -233,17 +243,44 @@ void cp_lock_holder_close(struct cp_holder *h, bool done)
 	cp_and_seqcst(&h->state, ~OPEN);
 }
 
-struct cp_holder *cp_lock_holder_read(uint32_t *next, struct cp_event *e)
+/* Returns the next entry of all, or NULL. */
+static struct cp_holder *next_entry(uint32_t *next)
 {
 	while (*next < BUCKETS * ENTRIES && cp_load_relaxed(&used)) {
 		struct cp_holder *all = cp_load_acquire(&buckets[*next / ENTRIES].entries);
 		struct cp_holder *h = all ? &all[*next % ENTRIES] : NULL;
 
 		*next += h ? 1 : ENTRIES;
-		if (h && take_out(h, e))
+		if (h)
 			return h;
 	}
 	return NULL;
+}
+
+struct cp_holder *cp_lock_holder_read(uint32_t *next, struct cp_event *e)
+{
+	struct cp_holder *h;
+
+	while ((h = next_entry(next)))
+		if (take_out(h, e))
+			return h;
+	return NULL;
+}
+
+bool cp_lock_holder_look(uint32_t *next, struct cp_event *e)
+{
+	struct cp_holder *h;
+
+	while ((h = next_entry(next))) {
+		uint64_t state = cp_load_acquire(&h->state);
+
+		*e = (struct cp_event){ .count = cp_load_relaxed(&h->waits),
+					.weight = cp_load_relaxed(&h->delay),
+					.tag = (uint64_t)(uintptr_t)cp_load_relaxed(&h->lock) };
+		if (state >= GENERATION && state & OPEN && !(state & HIDDEN) && e->weight)
+			return true;
+	}
+	return false;
 }
 
 void cp_lock_holder_forget(void)
@@ -387,22 +424,34 @@ static double part_of(const struct cp_lock_waited *w, const struct found *f, uin
 	return (double)points / w->count;
 }
 
-/* Return false if F's entry belongs to another unlock by now. */
-static bool add_wait(const struct found *f, const struct cp_lock_waited *w, double part)
+/* F caused PART of W, which ended at UNTIL. Return false if F's entry belongs to another unlock by
+ * now. */
+static bool add_wait(const struct found *f, const struct cp_lock_waited *w, double part,
+		     uint64_t until)
 {
 	double own = part * (double)(w->ended - w->began);
 	bool is = pin(f->h, f->state);
 
 	if (!is)
 		return false;
+	cp_store_relaxed(&f->h->until, until);
 	cp_add_relaxed(&f->h->waits, (uint64_t)(part * w->weight * CP_LOCK_HOLDER_WAIT + 0.5));
-	cp_add_relaxed(&f->h->own, (uint64_t)(own + 1));
-	cp_add_relaxed(&f->h->delay, (uint64_t)(own * w->weight + 1));
+	/* In this order; see take_out. */
+	cp_add_seqcst(&f->h->delay, (uint64_t)(own * w->weight + 1));
+	cp_add_seqcst(&f->h->spread, w->weight > 1 ? (uint64_t)(own * (w->weight - 1)) : 0);
 	cp_lock_holder_give_back(f->h);
 	return true;
 }
 
-double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self)
+/* An unlock without an entry may have come after the last one that has, if that was long before
+ * W's end. */
+static bool is_ender(const struct cp_lock_waited *w, const struct found *f)
+{
+	return w->got && f->time >= w->began &&
+	       w->ended - f->time <= LATE_NS + (w->ended - w->began) / LATE_PART;
+}
+
+double cp_lock_holder_divide(struct cp_lock_waited *w, uint64_t self)
 {
 	struct found found[ENTRIES];
 	uint64_t from = w->began, before = from > BEFORE_NS ? from - BEFORE_NS : 0;
@@ -420,7 +469,12 @@ double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self)
 	for (; i < n; i++) {
 		double part = part_of(w, &found[i], from, i + 1 == n);
 
-		if (part > 0 && add_wait(&found[i], w, part))
+		if (i + 1 == n && is_ender(w, &found[i]) && pin(found[i].h, found[i].state)) {
+			w->ender = found[i].h->who;
+			cp_lock_holder_give_back(found[i].h);
+		}
+		if (part > 0 &&
+		    add_wait(&found[i], w, part, i + 1 == n && w->got ? w->ended : found[i].time))
 			left -= part;
 		from = found[i].time > from ? found[i].time : from;
 	}

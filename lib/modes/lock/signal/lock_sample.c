@@ -72,13 +72,19 @@ static void halve(struct cp_lock_stratum *s, uint64_t now)
 	s->halved = now;
 }
 
+void cp_lock_sample_count(struct cp_lock_stratum *s, uint64_t delay)
+{
+	/* Who sees the count (lock.c: take_waits) finds the sample in the ring. */
+	cp_fence_release();
+	cp_add_local(&s->delay, delay);
+	cp_add_local(&s->count, 1);
+}
+
 double cp_lock_sample_wait(struct cp_lock_stratum *s, uint64_t *random, uint64_t now,
 			   uint64_t delay, struct cp_lock_rates r)
 {
 	float m = measure_wait(s, r) + (float)delay * per_ns(s, r);
 
-	cp_add_local(&s->count, 1);
-	cp_add_local(&s->delay, delay);
 	s->recent += s->recent < UINT32_MAX;
 	s->left -= m;
 	if (s->left > 0)

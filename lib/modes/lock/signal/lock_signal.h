@@ -49,10 +49,12 @@ struct cp_holder {
 	uint64_t state;
 	const void *lock;
 	uint64_t time; /* of the unlock, monotonic ns; 0 or before the run: the entry is free */
-	uint64_t who;  /* the unlocking thread: see cp_lock_holder_who */
+	uint64_t who;  /* the unlocking thread: cp_thread_who */
 	/* Amounts that were added and not taken out yet; waits in units of 1/CP_LOCK_HOLDER_WAIT.
-	 * OWN is the part of the delay that was itself sampled, and represents no other waits. */
-	uint64_t waits, delay, own;
+	 * SPREAD is the part of the delay that was not itself sampled: other waits, which the
+	 * sampled ones represent. */
+	uint64_t waits, delay, spread;
+	uint64_t until; /* when such a wait ended, monotonic ns */
 	uint64_t record[CP_RECORD_WORDS(CP_LOCK_HOLDER_DEPTH)];
 };
 #define CP_LOCK_HOLDER_WAIT 65536u
@@ -74,12 +76,6 @@ static inline double cp_lock_holder_waits(uint64_t count)
 static inline double cp_lock_holder_own(uint64_t count)
 {
 	return (double)(count >> CP_LOCK_HOLDER_OWN_SHIFT) / CP_LOCK_HOLDER_OWN;
-}
-
-/* Return a value that identifies T even after another thread got its record. */
-static inline uint64_t cp_lock_holder_who(const struct cp_thread *t)
-{
-	return (uint64_t)(uint32_t)cp_load_relaxed(&t->tid) << 32 | t->index;
 }
 
 /* The least mean time between two stacks of unlocks of a thread, in us; set by lock.c. */
@@ -126,16 +122,20 @@ struct cp_lock_waited {
 	unsigned count;		/* number of points, at least 1 */
 	bool got;		/* the lock was acquired */
 	double weight;		/* number of waits that it represents */
+	uint64_t ender;		/* the thread whose unlock ended it; 0 = not known */
 };
-/* Add the parts of W to the entries of the unlocks that caused it. Returns the part, 0 to 1, that
- * no entry was found for. */
-double cp_lock_holder_divide(const struct cp_lock_waited *w, uint64_t self);
+/* Add the parts of W to the entries of the unlocks that caused it, and set its ENDER. Returns the
+ * part, 0 to 1, that no entry was found for. */
+double cp_lock_holder_divide(struct cp_lock_waited *w, uint64_t self);
 
 /* Take out the waits that were added to an entry, from number *NEXT on; *NEXT moves past it. Sets
  * *E. Returns the entry, which the caller must give back; NULL: no entry is left. For the
  * collector. */
 struct cp_holder *cp_lock_holder_read(uint32_t *next, struct cp_event *e);
 void cp_lock_holder_give_back(struct cp_holder *h);
+/* The same for entries whose thread is still taking its stack: the waits stay in them. Returns
+ * false if no entry is left. */
+bool cp_lock_holder_look(uint32_t *next, struct cp_event *e);
 /* Discard all that was added until now, which belongs to an earlier run. */
 void cp_lock_holder_forget(void);
 /* In a fork child, on its only thread: nobody waits, and no unlock is remembered. */
@@ -192,10 +192,12 @@ static inline struct cp_lock_rates cp_lock_sample_rates(unsigned budget)
 /* Return the ns of delay after which a wait that begins now is sampled, if S has no other wait
  * meanwhile; 0: it is sampled however short it is. */
 uint64_t cp_lock_sample_after(const struct cp_lock_stratum *s, struct cp_lock_rates r);
-/* Count a wait of DELAY ns in S, which ended at NOW. Returns how many waits it represents, 1 or
- * more, if it is sampled; otherwise 0. *RANDOM is the generator's state; 0 = not seeded. */
+/* A wait of DELAY ns in S has ended at NOW. Returns how many waits it represents, 1 or more, if it
+ * is sampled; otherwise 0. *RANDOM is the generator's state; 0 = not seeded. */
 double cp_lock_sample_wait(struct cp_lock_stratum *s, uint64_t *random, uint64_t now,
 			   uint64_t delay, struct cp_lock_rates r);
+/* Count this wait, after its sample: what is counted has its sample (profile/profile.h). */
+void cp_lock_sample_count(struct cp_lock_stratum *s, uint64_t delay);
 /* Return the ns of delay to another point. */
 uint64_t cp_lock_sample_gap(const struct cp_lock_stratum *s, uint64_t *random,
 			    struct cp_lock_rates r);
@@ -385,20 +387,6 @@ void cp_lock_event_thread_end(struct cp_thread *t);
 
 /* Returns the waits, since the process began, of threads without a record. */
 struct cp_lock_sum cp_lock_event_counted(enum cp_lock_bulk kind);
-
-/* The layout of glibc's mutexes, which is part of its ABI. */
-
-/* Bits of a mutex's kind; the type is in the low two bits. */
-#define CP_LOCK_MUTEX_TYPE 3
-#define CP_LOCK_MUTEX_RECURSIVE 1
-#define CP_LOCK_MUTEX_ADAPTIVE 3
-#define CP_LOCK_MUTEX_ROBUST 16
-#define CP_LOCK_MUTEX_INHERITS 32
-#define CP_LOCK_MUTEX_PROTECTS 64
-/* Its word is 0, 1 or, if a thread waits, 2. With PROTECTS, it has these bits, too; with ROBUST or
- * INHERITS it is the owner's tid. */
-#define CP_LOCK_WORD_CEILING 0xfff80000u
-#define CP_LOCK_WORD_WAITERS 0x80000000u
 
 /* lock_wake.c
  *

@@ -32,6 +32,12 @@ enum cp_wall_state {
 };
 #define CP_WALL_STATES 5
 
+/* Time without a gap that a row got, and that the time index doesn't have yet. */
+struct cp_wall_stretch {
+	uint64_t begin, ns; /* NS 0: no stretch is open */
+	uint32_t row;
+};
+
 /* The wall clock's data of one thread. It belongs to the pacer (lib/modes/wall/wall.c), under the
  * collector's lock, except for the fields that the thread writes. Times are monotonic, in ns; 0 =
  * not yet. */
@@ -56,7 +62,9 @@ struct cp_wall_thread {
 	uint32_t moves,
 		unmoved; /* visits that found that it had run; visits since the last of these */
 	uint64_t given;	 /* end of the time that is attributed to states */
-	uint64_t owed[CP_WALL_STATES];	  /* time attributed to states, but not yet to a row */
+	uint64_t owed[CP_WALL_STATES];	    /* time attributed to states, but not yet to a row */
+	uint64_t owed_from[CP_WALL_STATES]; /* begin of that time */
+	struct cp_wall_stretch open[CP_WALL_STATES];
 	uint64_t sampled[CP_WALL_STATES]; /* ns that its rows got since its totals were reported */
 	/* Time, CPU time, and time ready to run up to which its totals were reported
 	 * (wall_exact.c). */

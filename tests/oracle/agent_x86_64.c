@@ -158,6 +158,76 @@ static bool is_syscall(uint64_t pc)
 	return ((const uint8_t *)pc)[0] == 0x0f && ((const uint8_t *)pc)[1] == 0x05;
 }
 
+/* ---- what instructions do with the stack ----
+ *
+ * A return, or a jump to where a register says (longjmp, an exception's landing), with the stack
+ * pointer above a return address has left that frame. A jump at a function's end (a tail call)
+ * changes nothing, as it should. Generated code pops its return address, moves the stack pointer,
+ * and pushes it again: the frame is still there in between, and then its slot is another one. */
+
+/* The prefixes that occur before a call: notrack, bnd, data16 (__tls_get_addr's padding), REX; and
+ * rep before ret. */
+static const uint8_t *skip_prefixes(const uint8_t *p)
+{
+	while (*p == 0x3e || *p == 0xf2 || *p == 0xf3 || *p == 0x66 || *p == 0x67 || *p == 0x64 ||
+	       (*p & 0xf0) == 0x40)
+		p++;
+	return p;
+}
+
+/* Can the instruction at P leave its function? A return, a jump to where a register or a word
+ * says, a call, a system call (sigreturn). */
+static bool leaves(const uint8_t *p)
+{
+	unsigned op;
+
+	p = skip_prefixes(p);
+	op = p[1] >> 3 & 7;
+	return *p == 0xc3 || *p == 0xc2 || *p == 0xe8 || (*p == 0xff && (op == 2 || op == 4)) ||
+	       (*p == 0x0f && p[1] == 0x05);
+}
+
+static void moved(uint64_t from, uint64_t last, uint64_t sp)
+{
+	struct oracle_call *top = oracle_shadow_call(0);
+
+	if (leaves((const uint8_t *)from)) {
+		oracle_shadow_pop(sp);
+		return;
+	}
+	if (!top)
+		return;
+	top->lifted |= top->slot < sp;
+	if (top->lifted && sp < last && *(const uint64_t *)sp == top->ra) {
+		top->slot = sp;
+		top->lifted = false;
+	}
+}
+
+static unsigned call_size(const uint8_t *p)
+{
+	const uint8_t *begin = p;
+
+	p = skip_prefixes(p);
+	return *p == 0xe8 || (*p == 0xff && (p[1] & 0x38) == 0x10) ? (unsigned)(p - begin) + 2 : 0;
+}
+
+static bool is_call(uint64_t from, uint64_t sp, uint64_t *ra)
+{
+	unsigned size = call_size((const uint8_t *)from);
+
+	*ra = *(const uint64_t *)sp;
+	return size && *ra >= from + size && *ra <= from + 15;
+}
+
+static bool is_return(uint64_t from)
+{
+	const uint8_t *p = (const uint8_t *)from;
+
+	p += *p == 0xf3 || *p == 0xf2;
+	return *p == 0xc3 || *p == 0xc2;
+}
+
 /* ---- steps ---- */
 
 static void go_on(ucontext_t *uc)
@@ -173,7 +243,7 @@ static void learn_call(uint64_t pc, uint64_t sp, bool *skip)
 	struct oracle_call call = { .slot = sp, .callee = pc };
 
 	*skip = false;
-	if (sp != last_sp - 8 || !oracle_shadow_is_call(last_pc, sp, &call.ra))
+	if (sp != last_sp - 8 || !is_call(last_pc, sp, &call.ra))
 		return;
 	oracle_shadow_push(&call);
 	*skip = oracle_skip_wanted(pc);
@@ -199,8 +269,9 @@ static void on_single_step(ucontext_t *uc)
 		finish("the limit");
 		return;
 	}
-	oracle_shadow_returned(last_pc, pc);
-	oracle_shadow_moved(last_pc, last_sp, sp);
+	if (is_return(last_pc))
+		oracle_shadow_returned(pc);
+	moved(last_pc, last_sp, sp);
 	cp_regs_of_context(&in.regs, uc);
 	learn_call(pc, sp, &skip);
 	/* Before breakpoints are in the code, which the walk reads. */

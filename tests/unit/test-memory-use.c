@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Marks of memory use, and what is read of /proc and of cgroups. */
+/* Memory in use and its limits, read from /proc and from cgroups. */
 #define OWN_MAIN
 #include "harness.h"
 
@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "modes/heap/heap.h"
 
-static char root[] = "/tmp/test-memory-watch.XXXXXX";
+static char root[] = "/tmp/test-memory-use.XXXXXX";
 
 static void put(const char *name, const char *text)
 {
@@ -57,22 +57,6 @@ static void begin(void)
 	put("/proc/meminfo", "MemTotal: 100000 kB\nMemFree: 1 kB\nMemAvailable: 90000 kB\n");
 }
 
-TEST(test_marks_are_read)
-{
-	uint64_t m[CP_MEMORY_WATCH_MARKS];
-
-	CHECK_EQ(cp_memory_watch_parse("80%,1.5M,pressure", m), 0);
-	CHECK(m[0] == (80 | CP_MEMORY_WATCH_PERCENT));
-	CHECK_EQ(m[1], 3 << 19);
-	CHECK(m[2] == CP_MEMORY_WATCH_PRESSURE);
-	CHECK_EQ(m[3], 0);
-	CHECK(cp_memory_watch_is_good(""));
-	for (const char *const *bad = (const char *const[]){ "0%", "101%", "x", ",", "1G,", "80 %",
-							     "1,2,3,4,5,6,7", "0", NULL };
-	     *bad; bad++)
-		CHECK(!cp_memory_watch_is_good(*bad));
-}
-
 TEST(test_without_a_group_the_machine_is_the_limit)
 {
 	struct cp_memory_use u;
@@ -93,15 +77,12 @@ TEST(test_the_groups_around_it_have_limits)
 	put("/proc/self/cgroup", "0::/a/b\n");
 	put("/sys/fs/cgroup/a/b/memory.current", "5000000\n");
 	put("/sys/fs/cgroup/a/b/memory.max", "max\n");
-	put("/sys/fs/cgroup/a/b/memory.pressure", "some avg10=60.00 avg60=0 avg300=0 total=0\nfull "
-						  "avg10=12.50 avg60=0 avg300=0 total=0\n");
 	put("/sys/fs/cgroup/a/memory.current", "7000000\n");
 	put("/sys/fs/cgroup/a/memory.max", "8000000\n");
 	put("/sys/fs/cgroup/a/memory.stat", "anon 6\ninactive_file 1000000\nactive_file 9\n");
 	u = use();
 	CHECK_EQ(u.count, 2);
 	limit_is(&u, 1, "cgroup", 6000000, 8000000);
-	CHECK_EQ(u.stalled, 12);
 }
 
 /* In a container the path is the host's, and the group is at the top. */

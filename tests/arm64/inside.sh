@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs the tests on the machine of make arm64; see arm64.sh. Lines that begin with "arm64: " are shown.
+place=$(dirname "$(realpath "$0")")
+cd "$place/build"
+eval "$(cat environment)"
+export CP_LIBRARY=$place/opt/lib/libcprof.so.0 srcdir=.. MAKE=true
+echo "arm64: Linux $(uname -r), pages of $(($(getconf PAGESIZE) >> 10)) KiB, $(ldd --version | head -n 1)"
+passed=0 failed=0 skipped=0
+tests=$(cat ../tests.list)
+units=$(cd tests/unit && find . -maxdepth 1 -type f -perm -1 -name 'test-*' -printf '%f ')
+for t in ${tests/unit/$units}; do
+	started=$SECONDS
+	for script in "tests/$t/$t.sh" "tests/traps/${t#trap_}/run.sh" "tests/e2e/$t.sh"; do
+		[ ! -e "../$script" ] || break
+	done
+	if [ -x "tests/unit/$t" ]; then
+		timeout -k 10 600 "tests/unit/$t" >"$t.log" 2>&1
+	else
+		timeout -k 10 1800 bash "../$script" $([ $t != oracle ] || echo ${ORACLE_PROGRAMS:-}) >"$t.log" 2>&1
+	fi
+	case $? in
+	0) result=passed passed=$((passed + 1)) ;;
+	77) result="not applicable: $(sed -n 's/.*SKIP[: ]*//p' "$t.log" | head -n 1)" skipped=$((skipped + 1)) ;;
+	124 | 137) result="FAILED: too long" failed=$((failed + 1)) ;;
+	*) result=FAILED failed=$((failed + 1)) ;;
+	esac
+	echo "arm64: $t: $result, $((SECONDS - started)) s"
+	case $t:$result in
+	oracle:*) sed 's/^/arm64:     /' "$t.log" ;;
+	*:FAILED*) grep -E '^(FAIL|not ok|#)' "$t.log" | head -n 12 | cut -c 1-300 | sed 's/^/arm64:     /' ;;
+	esac
+done
+echo "arm64: $passed passed, $failed failed, $skipped not applicable"

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Processes that cprof attach has to refuse, or to take with care; each says "up" and its work's
+ * pid.
+ *
+ *   wait         main sleeps; a thread counts its sleeps and polls, each of which must last
+ *   filter       has a seccomp filter, which allows all
+ *   private      can't be dumped
+ *   traced       a child that this process traces, and lets go on
+ *   vfork        a child between vfork and exec, for as long as standard input is open
+ *   handler      main is in a signal handler, forever
+ *   stdio        main reads a line, forever
+ *   exec N       executes itself N times
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+static volatile int over;
+static int failed;
+
+static void up(int pid)
+{
+	printf("up %d\n", pid);
+	fflush(stdout);
+}
+
+/* A wait of NS that ended early, or by an error, was disturbed. */
+static void check(const char *what, int result, uint64_t began, uint64_t ns)
+{
+	if (!result && now_ns() - began >= ns)
+		return;
+	fprintf(stderr, "%s: %d after %lu of %lu ns: %s\n", what, result,
+		(unsigned long)(now_ns() - began), (unsigned long)ns, strerror(errno));
+	failed = 1;
+}
+
+static void *wait_often(void *unused)
+{
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event;
+
+	(void)unused;
+	while (!over) {
+		const struct timespec t = { .tv_nsec = 3000000 };
+		uint64_t began = now_ns();
+
+		check("nanosleep", nanosleep(&t, NULL), began, 3000000);
+		began = now_ns();
+		check("poll", poll(NULL, 0, 3), began, 3000000);
+		began = now_ns();
+		check("epoll_wait", epoll_wait(epoll, &event, 1, 3), began, 2000000);
+	}
+	close(epoll);
+	return NULL;
+}
+
+static void wait_for_input(void)
+{
+	char c;
+
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+}
+
+static int do_wait(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, wait_often, NULL);
+	up(getpid());
+	wait_for_input();
+	over = 1;
+	pthread_join(t, NULL);
+	puts(failed ? "disturbed" : "undisturbed");
+	return failed;
+}
+
+static int do_filter(void)
+{
+	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { .len = 1, .filter = &all };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 77;
+	up(getpid());
+	wait_for_input();
+	return 0;
+}
+
+static int do_private(void)
+{
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	up(getpid());
+	wait_for_input();
+	return 0;
+}
+
+static int do_traced(void)
+{
+	int child = fork(), status;
+
+	if (!child) {
+		for (;;)
+			pause();
+	}
+	if (ptrace(PTRACE_SEIZE, child, NULL, NULL))
+		return 77;
+	up(child);
+	wait_for_input();
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return 0;
+}
+
+static int do_vfork(void)
+{
+	int child = vfork();
+
+	if (!child) {
+		char c, line[] = "up 0000000000\n";
+		int pid = getpid();
+
+		for (int i = 12; i > 2; i--, pid /= 10)
+			line[i] = (char)('0' + pid % 10);
+		if (write(STDOUT_FILENO, line, sizeof(line) - 1) > 0)
+			while (read(STDIN_FILENO, &c, 1) > 0)
+				;
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	return 0;
+}
+
+static void handle(int sig)
+{
+	char c;
+
+	(void)sig;
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+	_exit(0);
+}
+
+static int do_handler(void)
+{
+	signal(SIGUSR1, handle);
+	up(getpid());
+	raise(SIGUSR1);
+	return 1;
+}
+
+static int do_stdio(void)
+{
+	char line[80];
+
+	up(getpid());
+	while (fgets(line, sizeof(line), stdin))
+		;
+	return 0;
+}
+
+static int do_exec(char **argv)
+{
+	char left[16];
+	uint64_t began = now_ns();
+
+	snprintf(left, sizeof(left), "%d", atoi(argv[2]) - 1);
+	up(getpid());
+	while (now_ns() - began < 5000000)
+		;
+	if (atoi(argv[2]) > 1)
+		execl("/proc/self/exe", argv[0], argv[1], left, NULL);
+	puts("done");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "wait"))
+		return do_wait();
+	if (!strcmp(what, "filter"))
+		return do_filter();
+	if (!strcmp(what, "private"))
+		return do_private();
+	if (!strcmp(what, "traced"))
+		return do_traced();
+	if (!strcmp(what, "vfork"))
+		return do_vfork();
+	if (!strcmp(what, "handler"))
+		return do_handler();
+	if (!strcmp(what, "stdio"))
+		return do_stdio();
+	if (!strcmp(what, "exec") && argc > 2)
+		return do_exec(argv);
+	return 2;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Phases, one after the other: a thread computes, waits for a lock, reads from a pipe, allocates
+ * blocks, frees them, ends short spans. Each phase is a span. Prints for each its name, begin and
+ * end in ns since the epoch. With "fork", a child does the same, and prints to the file that is
+ * named next. */
+#include "cprof.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PHASE_NS 150000000ull
+#define JOIN_NS 30000000ull /* is always a sample of the file of wakers */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int ends[2];
+static FILE *out;
+
+static unsigned long long clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
+
+static void pause_ns(unsigned long long ns)
+{
+	const struct timespec t = { 0, (long)ns };
+
+	nanosleep(&t, NULL);
+}
+
+__attribute__((noinline)) static void phase_cpu(void)
+{
+	unsigned long long until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + PHASE_NS;
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+}
+
+static void *hold(void *locked)
+{
+	pthread_mutex_lock(&lock);
+	pthread_barrier_wait(locked);
+	pause_ns(PHASE_NS);
+	pthread_mutex_unlock(&lock);
+	pause_ns(JOIN_NS);
+	return NULL;
+}
+
+__attribute__((noinline)) static void phase_lock(void)
+{
+	pthread_barrier_t locked;
+	pthread_t t;
+
+	pthread_barrier_init(&locked, NULL, 2);
+	pthread_create(&t, NULL, hold, &locked);
+	pthread_barrier_wait(&locked);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	pthread_join(t, NULL);
+}
+
+static void *feed(void *arg)
+{
+	(void)arg;
+	pause_ns(PHASE_NS);
+	return (void *)(size_t)write(ends[1], "x", 1);
+}
+
+__attribute__((noinline)) static void phase_io(void)
+{
+	pthread_t t;
+	char c;
+
+	pthread_create(&t, NULL, feed, NULL);
+	if (read(ends[0], &c, 1) != 1)
+		perror("read");
+	pthread_join(t, NULL);
+}
+
+#define BLOCKS 40
+static void *blocks[BLOCKS];
+
+/* Far larger than the mean between samples, so nearly all are samples. */
+__attribute__((noinline)) static void phase_heap(void)
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		blocks[i] = malloc(262144);
+		pause_ns(PHASE_NS / BLOCKS);
+	}
+}
+
+__attribute__((noinline)) static void phase_free(void)
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		free(blocks[i]);
+		pause_ns(PHASE_NS / BLOCKS);
+	}
+}
+
+__attribute__((noinline)) static void phase_short(void)
+{
+	for (int i = 0; i < 2000; i++) {
+		struct cprof_span s = cprof_span_begin_at("short", cprof_now() - 20000);
+
+		cprof_span_end(&s);
+	}
+}
+
+static void timed(const char *name, void (*phase)(void))
+{
+	unsigned long long begin = clock_ns(CLOCK_REALTIME);
+	struct cprof_span s = cprof_span_begin(name);
+
+	phase();
+	cprof_span_end(&s);
+	fprintf(out, "%s %llu %llu\n", name, begin, clock_ns(CLOCK_REALTIME));
+}
+
+static void all(void)
+{
+	timed("phase_cpu", phase_cpu);
+	timed("phase_lock", phase_lock);
+	timed("phase_io", phase_io);
+	timed("phase_heap", phase_heap);
+	timed("phase_free", phase_free);
+	timed("phase_short", phase_short);
+	fclose(out);
+}
+
+int main(int argc, char **argv)
+{
+	pid_t child;
+
+	out = stdout;
+	if (pipe(ends))
+		return 1;
+	if (argc > 2 && !strcmp(argv[1], "fork")) {
+		pause_ns(PHASE_NS);
+		child = fork();
+		if (!child) {
+			out = fopen(argv[2], "w");
+			all();
+			return 0;
+		}
+		waitpid(child, NULL, 0);
+	}
+	all();
+	return 0;
+}

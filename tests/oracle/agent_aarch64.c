@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Preloaded into the program that is stepped; see oracle.h.
+ *
+ * A program can't step itself on aarch64, so a tracer (a process that has the program's memory as
+ * it was before main) steps it, and after each step lets it call oracle_on_step on a stack of its
+ * own, with the stepped registers in shared memory. Where a signal's handler is entered, the tracer
+ * stops at its first instruction, so handlers are stepped, too.
+ *
+ * From the environment: ORACLE_OUT, the report's file; ORACLE_STEPS, how many instructions to step;
+ * ORACLE_WINDOW, how many at a time: then the program runs ORACLE_PAUSE milliseconds by itself, and
+ * the frames at the next window's beginning are known from a walk only, and checked when they are
+ * returned to. All steps are of the main thread.
+ */
+#include "oracle.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "unwind/signal/cfi_arch.h"
+#include "unwind/signal/unwind_signal.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define OWN_STACK (512 << 10)
+/* Marks for the tracer: brk with these operands. */
+#define BREAK(n) (0xd4200000u | (n) << 5)
+#define MARK_BEGIN 0x4f01
+#define MARK_END 0x4f02
+#define MARK_STEPPED 0x4f03 /* in oracle_enter */
+#define MARK_OF(n) __asm__ volatile("brk #%0" ::"i"(n) : "memory")
+
+typedef int (*main_function)(int, char **, char **);
+
+enum doing { BEGIN_WINDOW, STEP };
+
+static struct shared {
+	struct user_regs_struct regs;
+	enum doing doing;
+	bool enough;
+} * shared;
+
+static main_function program_main;
+static struct cp_unwind_input in;
+static uint64_t last_pc, last_sp, steps, steps_max, window, pause_ms;
+static char *report_path;
+static pid_t pid;
+static char own_stack[OWN_STACK] __attribute__((aligned(64)));
+
+void oracle_skip_returned(uint64_t pc)
+{
+}
+
+static uint32_t insn_at(uint64_t pc)
+{
+	return *(const uint32_t *)pc;
+}
+
+/* ---- in the program, at its own speed ---- */
+
+static void finish(const char *why)
+{
+	FILE *out;
+
+	if (!pid || getpid() != pid)
+		return;
+	pid = 0;
+	out = fopen(report_path, "w");
+	if (!out)
+		return;
+	fprintf(out, "%lu steps, ended by %s\n", steps, why);
+	fprintf(out, "verdict: %s\n", oracle_compare_report(out) ? "good" : "BAD");
+	fclose(out);
+}
+
+static bool is_call(uint32_t insn)
+{
+	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000 ||
+	       (insn & 0xfefff800) == 0xd63f0800;
+}
+
+/* ret, retaa, retab. */
+static bool is_return(uint32_t insn)
+{
+	return (insn & 0xfffffc1f) == 0xd65f0000 || (insn & 0xfffffbff) == 0xd65f0bff;
+}
+
+/* br, braa and the like. */
+static bool is_jump(uint32_t insn)
+{
+	return (insn & 0xfffffc1f) == 0xd61f0000 || (insn & 0xfefff800) == 0xd61f0800;
+}
+
+static uint64_t function_of(uint64_t pc)
+{
+	struct cp_cfi_module m;
+
+	return cp_cfi_module_find(pc, &m) ? cp_cfi_table_start_before(&m, pc, false) : 0;
+}
+
+/* Bring the shadow stack up to date after the instruction INSN, which led to PC. A call leaves its
+ * return address in a register, so a frame whose function has not moved the stack pointer is left
+ * by a return to that address, or by a jump into the middle of another function (longjmp, an
+ * exception's landing). */
+static void follow(uint32_t insn, uint64_t pc, uint64_t sp)
+{
+	const struct oracle_call *top;
+
+	if (is_call(insn)) {
+		oracle_shadow_push(
+			&(struct oracle_call){ .slot = last_sp, .ra = last_pc + 4, .callee = pc });
+		return;
+	}
+	if (!is_return(insn) && !is_jump(insn) && insn != 0xd4000001 /* svc: sigreturn */)
+		return;
+	oracle_shadow_pop(sp);
+	top = oracle_shadow_call(0);
+	if (!top && is_return(insn))
+		oracle_shadow_returned(pc);
+	else if (top && top->slot == sp && !top->exact &&
+		 (top->ra == pc || (is_jump(insn) && function_of(pc) != pc &&
+				    function_of(pc) != function_of(last_pc))))
+		oracle_shadow_pop(sp + 1);
+	else if (top && top->slot == sp && top->exact && top->ra == pc)
+		oracle_shadow_pop(sp + 1);
+}
+
+/* Has the kernel begun a signal's handler at PC? Its frame is at SP then. */
+static bool enters_handler(const struct user_regs_struct *r)
+{
+	return r->sp != last_sp && !is_call(insn_at(last_pc)) && r->regs[30] &&
+	       cp_cfi_is_sigreturn((const uint8_t *)r->regs[30]) && function_of(r->pc) == r->pc &&
+	       r->regs[29] >= r->sp;
+}
+
+static void push_signal(const struct user_regs_struct *r)
+{
+	uint64_t slot = cp_cfi_sigframe_slot(r->sp, CP_REG_PC);
+
+	oracle_shadow_push(&(struct oracle_call){
+		.slot = r->sp + 16, .ra = *(const uint64_t *)slot, .exact = true });
+	oracle_shadow_push(
+		&(struct oracle_call){ .slot = r->sp, .ra = r->regs[30], .exact = true });
+}
+
+static void begin_window(void)
+{
+	static struct oracle_walk outer;
+	uint64_t entry = getauxval(AT_ENTRY);
+
+	outer.n = cp_unwinder_dwarf.walk(&in, outer.pcs, ORACLE_DEPTH, &outer.end);
+	oracle_shadow_begin(&outer);
+	oracle_compare_begin(entry);
+	if (outer.end != CP_UNWIND_COMPLETE || outer.pcs[outer.n - 1] - entry >= 64)
+		fprintf(stderr, "oracle: the first function's callers are not known\n");
+}
+
+/* Called by the tracer, in the program. */
+void oracle_on_step(void);
+void oracle_on_step(void)
+{
+	const struct user_regs_struct *r = &shared->regs;
+
+	memcpy(in.regs.r, r->regs, sizeof(r->regs));
+	in.regs.r[CP_REG_SP] = r->sp;
+	in.regs.r[CP_REG_PC] = r->pc;
+	if (shared->doing == BEGIN_WINDOW)
+		begin_window();
+	else if (enters_handler(r))
+		push_signal(r);
+	else
+		follow(insn_at(last_pc), r->pc, r->sp);
+	oracle_compare(&in);
+	last_pc = r->pc;
+	last_sp = r->sp;
+	if (insn_at(r->pc) == 0xd4000001 && r->regs[8] == SYS_exit_group)
+		finish("exit_group");
+	if (++steps >= steps_max)
+		finish("the limit");
+	shared->enough = !pid;
+}
+
+/* Called in the place of an instruction, so the registers that the walk may use are kept: vectors
+ * here, the others by the tracer. */
+__asm__(".text\n"
+	"oracle_enter:\n\t"
+	"sub sp, sp, #512\n\t"
+	".irp "
+	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
+	"\n\tstr q\\n, [sp, #16*\\n]\n\t.endr\n\t"
+	"bl oracle_on_step\n\t"
+	".irp "
+	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
+	"\n\tldr q\\n, [sp, #16*\\n]\n\t.endr\n\t"
+	"brk #0x4f03\n"
+	".arch_extension sve\n"
+	"oracle_enter_with_sve:\n\t"
+	"addvl sp, sp, #-32\n\t"
+	"mov x19, sp\n\t"
+	"addpl sp, sp, #-16\n\t"
+	".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
+	"str p\\n, [sp, #\\n, mul vl]\n\t.endr\n\t"
+	".irp "
+	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
+	"\n\tstr z\\n, [x19, #\\n, mul vl]\n\t.endr\n\t"
+	"bl oracle_on_step\n\t"
+	".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
+	"ldr p\\n, [sp, #\\n, mul vl]\n\t.endr\n\t"
+	".irp "
+	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
+	"\n\tldr z\\n, [x19, #\\n, mul vl]\n\t.endr\n\t"
+	"brk #0x4f03");
+extern const char oracle_enter[], oracle_enter_with_sve[];
+
+static void know_stack(void)
+{
+	pthread_attr_t attr;
+	void *low;
+	size_t size;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &size);
+	pthread_attr_destroy(&attr);
+	in.stack_low = (uint64_t)low;
+	in.stack_high = in.stack_low + size;
+	in.stable_modules = in.own_tls = true;
+}
+
+EXPORT int dlclose(void *handle)
+{
+	static int (*real)(void *);
+	int result;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "dlclose");
+	result = real(handle);
+	if (pid)
+		oracle_compare_forget();
+	return result;
+}
+
+/* ---- the tracer ---- */
+
+static void change_regs(int request, struct user_regs_struct *r)
+{
+	struct iovec v = { r, sizeof(*r) };
+
+	if (ptrace(request, pid, (void *)NT_PRSTATUS, &v))
+		_exit(3);
+}
+
+/* Wait until the program stops. Returns the signal by which it did. */
+static int wait_stopped(void)
+{
+	int status;
+
+	if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+		_exit(0);
+	return WSTOPSIG(status);
+}
+
+static void go_on(int request, int sig)
+{
+	if (ptrace(request, pid, NULL, (void *)(long)sig))
+		_exit(0);
+}
+
+static uint32_t programs_insn(uint64_t pc)
+{
+	uint32_t insn = 0;
+	struct iovec to = { &insn, sizeof(insn) }, from = { (void *)pc, sizeof(insn) };
+
+	process_vm_readv(pid, &to, 1, &from, 1, 0);
+	return insn;
+}
+
+/* Let the program call oracle_on_step. Returns a signal that came meanwhile, or 0. */
+static int tell(enum doing doing, const struct user_regs_struct *was)
+{
+	struct user_regs_struct r = *was;
+	bool has_sve = getauxval(AT_HWCAP) & HWCAP_SVE;
+	int sig, other = 0;
+
+	shared->regs = *was;
+	shared->doing = doing;
+	r.pc = (uint64_t)(has_sve ? oracle_enter_with_sve : oracle_enter);
+	r.sp = (uint64_t)own_stack + OWN_STACK;
+	r.regs[29] = r.regs[30] = 0;
+	r.pstate &= ~UINT64_C(0xc00); /* no landing pad is expected */
+	change_regs(PTRACE_SETREGSET, &r);
+	for (;;) {
+		go_on(PTRACE_CONT, 0);
+		sig = wait_stopped();
+		if (sig == SIGTRAP)
+			break;
+		other = sig;
+	}
+	change_regs(PTRACE_GETREGSET, &r);
+	if (programs_insn(r.pc) != BREAK(MARK_STEPPED)) {
+		fprintf(stderr, "oracle: stopped at %#llx\n", r.pc);
+		_exit(4);
+	}
+	r = *was;
+	change_regs(PTRACE_SETREGSET, &r);
+	return other;
+}
+
+/* Stop the running program. Returns false if it stopped by itself, at the end of main. */
+static bool stop_again(struct user_regs_struct *r)
+{
+	int sig;
+
+	usleep((useconds_t)pause_ms * 1000);
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	while ((sig = wait_stopped()) != SIGTRAP)
+		go_on(PTRACE_CONT, sig);
+	change_regs(PTRACE_GETREGSET, r);
+	return programs_insn(r->pc) != BREAK(MARK_END);
+}
+
+/* Step one window, from R on. Returns false if that was all. */
+static bool step_window(struct user_regs_struct *r)
+{
+	int pending = tell(BEGIN_WINDOW, r), sig;
+
+	for (uint64_t n = 0; !shared->enough && (!window || n < window); n++) {
+		go_on(PTRACE_SINGLESTEP, pending);
+		pending = 0;
+		while ((sig = wait_stopped()) != SIGTRAP)
+			go_on(PTRACE_SINGLESTEP, sig);
+		change_regs(PTRACE_GETREGSET, r);
+		if (programs_insn(r->pc) == BREAK(MARK_END))
+			return false;
+		pending = tell(STEP, r);
+	}
+	if (!shared->enough)
+		go_on(PTRACE_CONT, pending);
+	return !shared->enough;
+}
+
+static void trace(void)
+{
+	struct user_regs_struct r;
+	int sig;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		_exit(2);
+	shared->enough = true; /* the tracer is there */
+	while ((sig = wait_stopped()) != SIGTRAP)
+		go_on(PTRACE_CONT, sig);
+	change_regs(PTRACE_GETREGSET, &r);
+	r.pc += 4;
+	change_regs(PTRACE_SETREGSET, &r);
+	while (step_window(&r) && stop_again(&r))
+		;
+	change_regs(PTRACE_GETREGSET, &r);
+	if (programs_insn(r.pc) == BREAK(MARK_END)) {
+		r.pc += 4;
+		change_regs(PTRACE_SETREGSET, &r);
+	}
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	_exit(0);
+}
+
+/* The tracer is nobody's child, so that the program doesn't find one. */
+static bool begin_tracer(void)
+{
+	pid_t child;
+
+	pid = getpid();
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	child = fork();
+	if (!child) {
+		if (!fork())
+			trace();
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	for (unsigned i = 0; i < 5000 && !__atomic_load_n(&shared->enough, __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	return shared->enough;
+}
+
+static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **envp)
+{
+	int result;
+
+	oracle_compare_start();
+	know_stack();
+	if (begin_tracer())
+		MARK_OF(MARK_BEGIN);
+	result = program_main(argc, argv, envp);
+	if (pid && getpid() == pid)
+		MARK_OF(MARK_END);
+	finish("the end of main");
+	return result;
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
+			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+
+EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
+			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+	static int (*real)(main_function, int, char **, void (*)(void), void (*)(void),
+			   void (*)(void), void *);
+	const char *out = getenv("ORACLE_OUT");
+
+	*(void **)&real = dlsym(RTLD_NEXT, "__libc_start_main");
+	program_main = f;
+	if (out) {
+		report_path = strdup(out);
+		steps_max = number_of("ORACLE_STEPS", 100000);
+		window = number_of("ORACLE_WINDOW", 0);
+		pause_ms = number_of("ORACLE_PAUSE", 20);
+		oracle_libunwind_every =
+			(unsigned)number_of("ORACLE_LIBUNWIND", oracle_libunwind_every);
+		unsetenv("LD_PRELOAD");
+		unsetenv("ORACLE_OUT");
+		f = stepped_main;
+	}
+	return real(f, argc, argv, init, fini, rtld_fini, stack_end);
+}

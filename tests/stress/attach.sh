@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cprof attach and detach into storms, for ATTACH_SECONDS (20) each: the process ends as it does without. Prints how long its
+# threads were stopped. Then attaches that are killed at any moment.
+. "$srcdir/tests/lib/e2e.sh"
+[ "$(uname -m)" = x86_64 ] || skip "attach is for x86_64"
+seconds=${ATTACH_SECONDS:-20}
+
+storm() { # kind
+	"$builddir/tests/stress/attach-host" "$1" "$seconds" >"$work/$1.out" 2>"$work/$1.err" &
+	pid=$!
+	owns $pid
+	wait_for 60 grep -q '^up' "$work/$1.out" || fail "$1 doesn't come up"
+}
+
+goes_well() { # kind
+	status=0
+	wait_for $((seconds + 60)) has_ended || harm "$1 hangs"
+	wait $pid || status=$?
+	check_status "$1" 0
+	grep -q '^ok' "$work/$1.out" || harm "$1: $(sort "$work/$1.err" | uniq -c | head -n 5)"
+}
+
+has_ended() {
+	! grep -q '^State:.*[RSDT] ' "/proc/$pid/status" 2>/dev/null
+}
+
+for kind in malloc dlopen mmap fork exec signals short jump sleep all; do
+	storm $kind
+	while ! has_ended; do
+		if "$cprof" attach $pid 2>>"$work/$kind.said"; then
+			"$cprof" detach $pid >/dev/null 2>>"$work/$kind.said" || true
+		fi
+	done
+	goes_well $kind
+	sed -n 's/.*stopped for \([0-9.]*\) ms.*/\1/p' "$work/$kind.said" | sort -n | awk -v kind=$kind '
+		{ t[NR] = $1 }
+		END { printf "%-8s %5d attaches; stopped for ms, p50 %.2f, p99 %.2f, max %.2f\n", kind, NR, t[int((NR + 1) / 2)], t[int((NR * 99 + 99) / 100)], t[NR] }'
+done
+
+storm sleep
+killed=0
+while ! has_ended; do
+	# Signals can't be lost, so that each one ends a tool that has begun.
+	"$cprof" attach $pid 2>/dev/null &
+	tool=$!
+	sleep 0.00$((RANDOM % 10))$((RANDOM % 10))
+	kill -KILL $tool 2>/dev/null && killed=$((killed + 1))
+	wait $tool 2>/dev/null || true
+	timeout 5 "$cprof" detach $pid >/dev/null 2>&1 || true
+done
+goes_well sleep
+echo "$killed attaches killed"
+finish

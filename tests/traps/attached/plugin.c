@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loaded while the library is attached. */
+#include <stdlib.h>
+
+void plugin_work(void);
+
+__attribute__((noinline)) void plugin_work(void)
+{
+	for (int i = 0; i < 100; i++)
+		free(malloc(1000));
+	__asm__ volatile("");
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Interfaces of the files of tools/attach/, by the file that implements them: how the library gets
+ * into a process that runs without it. docs/attach.md says what can go wrong at each step.
+ *
+ *     refuse.c   is it allowed, and can it work? Nothing is touched
+ *     space.c    the process's mappings and modules, read while it runs
+ *     attach.c   writes our code where the process has no code
+ *     hunt.c     threads that may be at a safe place, seen while they run
+ *     seize.c    stops one thread, and if it is at a safe place, lets it go on in our code
+ *     unwind.c   the stack of the stopped thread
+ *     code.c     our code: the thread calls pthread_create and goes on as before; the new thread
+ *                calls dlopen
+ */
+#ifndef CP_ATTACH_ROOM_H
+#define CP_ATTACH_ROOM_H
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "core/core.h"
+
+/* attach.c */
+
+/* Loads LIBRARY, a path, into process PID, which then answers at its control socket. Returns NULL,
+ * or the reason why not and what would help, which the caller frees. *SECONDS gets the
+ * longest time for which a thread of the process was stopped. */
+char *ct_attach(int pid, const char *library, double *seconds);
+
+/* refuse.c */
+
+struct ct_space;
+
+/* Returns why the library can't be loaded into PID and what would help, to be freed; NULL: it can.
+ * Looks only at /proc. */
+char *ct_refuse(int pid);
+/* The same after the error ERR of the kernel's. */
+char *ct_refuse_access(int pid, int err);
+/* The same, by the process's memory and modules. */
+char *ct_refuse_space(struct ct_space *s, const char *library);
+/* Returns the value of KEY in /proc/PID/status, to be freed; NULL: there is none. TASK: "status" or
+ * "task/812/status". */
+char *ct_refuse_status(int pid, const char *task, const char *key);
+
+/* space.c */
+
+enum ct_space_kind {
+	CT_SPACE_PROGRAM,
+	CT_SPACE_LIBC,	    /* libc.so.6 and its own libraries */
+	CT_SPACE_LOADER,    /* ld.so, the vDSO */
+	CT_SPACE_ALLOCATOR, /* another library that defines malloc */
+};
+
+struct ct_space_map {
+	uint64_t start, end, offset, inode;
+	char prot[5];
+	unsigned module; /* index in MODULES, or CT_SPACE_NONE */
+	bool stack;	 /* the main thread's */
+};
+
+#define CT_SPACE_NONE (~0u)
+
+struct ct_space_module {
+	char *name;
+	uint64_t base, bias; /* of the first mapping, 0: it was unloaded; address less p_vaddr */
+	uint64_t inode;
+	enum ct_space_kind kind;
+	uint64_t eh_frame_hdr, dynamic;
+	uint64_t symbols, strings, string_size, gnu_hash; /* addresses; 0: it has none */
+	uint64_t text_end, data_end; /* first bytes after its code and its .bss; 0: unknown */
+};
+
+struct ct_space {
+	int pid, memory; /* /proc/PID/mem */
+	struct ct_space_map *maps;
+	size_t map_count, map_room;
+	struct ct_space_module *modules;
+	size_t module_count, module_room;
+	unsigned libc, program;	      /* modules; CT_SPACE_NONE */
+	bool program_allocates;	      /* the program itself defines malloc */
+	bool sanitized, musl, narrow; /* NARROW: another word size or architecture */
+	uint64_t libcprof;  /* address of libcprof_attach, if the library is there; or 0 */
+	struct page *pages; /* what was read of memory that doesn't change */
+	size_t page_count;
+};
+
+/* Reads the mappings and modules of PID. Returns 0 or a negative errno. */
+int ct_space_open(struct ct_space *s, int pid);
+/* Reads the mappings again. */
+int ct_space_renew(struct ct_space *s);
+void ct_space_close(struct ct_space *s);
+/* Copies N bytes of the process at AT. Returns whether they are all there. */
+bool ct_space_read(const struct ct_space *s, uint64_t at, void *to, size_t n);
+/* The same for memory that doesn't change: each page is read once. */
+bool ct_space_read_fixed(struct ct_space *s, uint64_t at, void *to, size_t n);
+/* The same for writing; MEMORY: also where the process itself may not write. */
+bool ct_space_write(const struct ct_space *s, uint64_t at, const void *from, size_t n);
+bool ct_space_write_code(const struct ct_space *s, uint64_t at, const void *from, size_t n);
+const struct ct_space_map *ct_space_map_at(const struct ct_space *s, uint64_t at);
+/* Returns the module whose code is at AT; NULL: there is none. */
+const struct ct_space_module *ct_space_code_at(const struct ct_space *s, uint64_t at);
+/* Calls SEE for each defined symbol of M until that returns true. */
+void ct_space_symbols(struct ct_space *s, const struct ct_space_module *m,
+		      bool (*see)(const char *name, uint64_t at, uint64_t size, void *arg),
+		      void *arg);
+/* Returns the address of NAME in M; 0: M doesn't define it. */
+uint64_t ct_space_symbol(struct ct_space *s, const struct ct_space_module *m, const char *name);
+
+/* Does M define the version NAME of its symbols? */
+bool ct_space_defines(struct ct_space *s, const struct ct_space_module *m, const char *name);
+
+/* unwind.c */
+
+#define CT_UNWIND_DEPTH 256
+
+/* A stack: the innermost frame first. */
+struct ct_unwind {
+	uint64_t pc[CT_UNWIND_DEPTH];
+	enum ct_space_kind kind[CT_UNWIND_DEPTH];
+	unsigned count;
+};
+
+/* Follows the stack of a stopped thread by its unwind tables to the thread's start. Returns false
+ * if a frame isn't known for sure, or is that of a signal handler. */
+bool ct_unwind(struct ct_space *s, const struct user_regs_struct *regs, struct ct_unwind *to);
+
+/* code.c */
+
+/* The process's copy follows our code. The assembler code has these numbers, too. */
+struct ct_code_plan {
+	uint64_t pthread_create, attr_init, attr_setdetachstate, attr_setstacksize, errno_location;
+	uint64_t dlopen, dlsym, dlerror;
+	uint64_t attach; /* libcprof_attach; 0: dlopen finds it */
+	uint64_t words;	 /* address of struct ct_code_words */
+	char path[];	 /* "": the new thread makes a memfd, and waits for the file */
+};
+
+enum ct_code_stage {
+	CT_CODE_NONE,
+	CT_CODE_WANTS_FILE,
+	CT_CODE_LOADING,
+	CT_CODE_ATTACHING,
+	CT_CODE_ATTACHED, /* RESULT says how; the new thread waits a little until that is read */
+	CT_CODE_FAILED,	  /* TEXT has dlerror's text */
+	CT_CODE_GIVEN_UP,
+};
+
+enum { CT_CODE_GO = 1, CT_CODE_READ = 2, CT_CODE_CANCEL = 3 };
+
+/* What the threads tell us, in a part of libc's data page that nobody uses. */
+struct ct_code_words {
+	uint32_t seized, helper; /* thread ids */
+	uint32_t left;		 /* the seized thread has gone on */
+	int32_t error;		 /* pthread_create's */
+	uint32_t stage;		 /* enum ct_code_stage, of the helper */
+	uint32_t answer;	 /* ours to the helper: CT_CODE_GO ... */
+	int32_t result, fd;
+	uint64_t request, text; /* addresses */
+};
+
+/* How an interrupted system call goes on. */
+enum ct_code_call {
+	CT_CODE_PLAIN,	   /* no call was interrupted */
+	CT_CODE_RESTARTS,  /* unless a handler without SA_RESTART ran */
+	CT_CODE_UNHANDLED, /* unless a handler ran */
+	CT_CODE_CONTINUES, /* by restart_syscall, unless a handler ran */
+};
+
+/* On the seized thread's stack, below all that it uses. The first members are the kernel's struct
+ * ucontext, as rt_sigreturn reads it. */
+struct ct_code_frame {
+	uint64_t flags, link, stack[3];
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip,
+		eflags;
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+	uint64_t mask;
+	uint64_t thread, attributes[8], pending, action[4];
+	uint64_t call; /* enum ct_code_call */
+	_Alignas(64) unsigned char extended[];
+};
+
+extern const unsigned char ct_code_begin[], ct_code_end[];
+/* Offsets of the first instruction in ct_code_begin. */
+extern const uint32_t ct_code_entry;
+
+/* seize.c */
+
+struct ct_seized {
+	int tid;
+	uint64_t mask; /* of its signals */
+	/* Seconds, the longest of all stops: from the request on, which a thread without a
+	 * processor can't follow at once; and from the stop on. */
+	double longest, held;
+	unsigned stops;
+};
+
+/* Makes a thread of the process call pthread_create by the code at CODE with PLAN, when one is at a
+ * safe place. Returns NULL or the reason, as ct_attach. */
+char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
+	       struct ct_seized *seized);
+/* Lets the signals through that the seized thread, which has been in our code for long, had not
+ * blocked before. */
+void ct_seize_unblock(const struct ct_seized *seized);
+
+/* hunt.c */
+
+struct ct_hunt_range {
+	uint64_t begin, end;
+};
+
+struct ct_hunt {
+	struct ct_space *s;
+	uint64_t code, plan, words; /* PLAN follows CODE */
+	struct ct_hunt_range allowed[128];
+	unsigned allowed_count;
+	uint64_t start_main, start_main_end; /* __libc_start_main */
+	uint64_t caught;		     /* signals that have a handler */
+	unsigned threads, round;
+	/* Threads that were looked at. */
+	struct ct_hunt_seen {
+		int tid;
+		uint64_t where;	   /* a hash of the wait that wasn't safe; 0: none */
+		double failed;	   /* when */
+		uint64_t switches; /* when the thread was last looked at, in an epoll_wait */
+		double at;
+	} * seen;
+	size_t seen_count, seen_room;
+	struct ct_seized result;
+};
+
+/* A system call that the kernel begins again after a stop, so that the program doesn't see it. */
+struct ct_hunt_wait {
+	int number;
+	bool socket; /* with SO_RCVTIMEO it can't be begun again */
+	bool io;     /* no allocator waits in it */
+	bool eintr;  /* the kernel doesn't begin it again: we do */
+};
+
+/* Returns NULL if NUMBER is none of them. */
+const struct ct_hunt_wait *ct_hunt_wait(long number);
+/* For ct_space_symbols of libc, with a struct ct_hunt: notes the functions that may be waited in.
+ */
+bool ct_hunt_note_function(const char *name, uint64_t at, uint64_t size, void *hunt);
+/* Returns what is known of thread TID, new or not. */
+struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid);
+bool ct_hunt_is_parent(const struct ct_hunt *h, int tid);
+/* Looks at thread T while it runs: may it be at a safe place? *WHERE gets a hash of its wait. */
+bool ct_hunt_may_be_safe(struct ct_hunt *h, struct ct_hunt_seen *t, uint64_t *where);
+
+#endif

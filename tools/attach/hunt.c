@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads that may be at a safe place, as /proc shows them while they run; see attach.h. */
+#include "attach/attach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "core/report.h"
+
+/* A wait that began longer ago can't be begun again with what is left of its time. */
+#define FRESH_SECONDS 0.004
+/* A thread that waits where it isn't safe is not stopped again for so long. */
+#define AGAIN_SECONDS 2.0
+/* The same for threads that run, which may be about to fork. */
+#define ROUNDS_FOR_SLEEPERS 10u
+
+#ifdef __x86_64__
+
+/* System calls that the kernel begins again after a stop, so that the program doesn't see it. Those
+ * with EINTR aren't, and we do it. */
+static const struct ct_hunt_wait waits[] = {
+	{ SYS_read, true, true, false },
+	{ SYS_poll, false, true, false },
+	{ SYS_select, false, true, false },
+	{ SYS_pselect6, false, true, false },
+	{ SYS_ppoll, false, true, false },
+	{ SYS_epoll_wait, false, true, true },
+	{ SYS_epoll_pwait, false, true, true },
+	{ SYS_recvfrom, true, true, false },
+	{ SYS_recvmsg, true, true, false },
+	{ SYS_accept, true, true, false },
+	{ SYS_accept4, true, true, false },
+	{ SYS_wait4, false, true, false },
+	{ SYS_waitid, false, true, false },
+	{ SYS_pause, false, true, false },
+	{ SYS_rt_sigsuspend, false, true, false },
+	{ SYS_nanosleep, false, false, false },
+	{ SYS_clock_nanosleep, false, false, false },
+	{ SYS_futex, false, false, false },
+	{ SYS_restart_syscall, false, false, false },
+};
+
+/* libc's functions that make these calls, and hold no lock and no list of libc's. Not here, on
+ * purpose: pthread_join, exit, getaddrinfo, system and all of stdio, malloc and the loader. */
+static const char *const functions[] = {
+	"read",
+	"poll",
+	"ppoll",
+	"select",
+	"pselect",
+	"epoll_wait",
+	"epoll_pwait",
+	"recv",
+	"recvfrom",
+	"recvmsg",
+	"accept",
+	"accept4",
+	"wait",
+	"wait3",
+	"wait4",
+	"waitpid",
+	"waitid",
+	"pause",
+	"sigsuspend",
+	"nanosleep",
+	"clock_nanosleep",
+	"usleep",
+	"sleep",
+	"sem_wait",
+	"sem_timedwait",
+	"sem_clockwait",
+	"syscall",
+	"pthread_cond_wait",
+	"pthread_cond_timedwait",
+	"pthread_cond_clockwait",
+	"cnd_wait",
+	"cnd_timedwait",
+	"thrd_sleep",
+	"__poll",
+	"__read",
+	"__select",
+};
+
+const struct ct_hunt_wait *ct_hunt_wait(long number)
+{
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		if (waits[i].number == number)
+			return &waits[i];
+	return NULL;
+}
+
+bool ct_hunt_note_function(const char *name, uint64_t at, uint64_t size, void *arg)
+{
+	struct ct_hunt *h = arg;
+
+	if (!strcmp(name, "__libc_start_main")) {
+		h->start_main = at;
+		h->start_main_end = at + size;
+	}
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (!strcmp(name, functions[i]) &&
+		    h->allowed_count < sizeof(h->allowed) / sizeof(*h->allowed))
+			h->allowed[h->allowed_count++] = (struct ct_hunt_range){ at, at + size };
+	return false;
+}
+
+struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid)
+{
+	struct ct_hunt_seen *t;
+
+	for (size_t i = 0; i < h->seen_count; i++)
+		if (h->seen[i].tid == tid)
+			return &h->seen[i];
+	t = CT_PUSH(h->seen, h->seen_count, h->seen_room);
+	*t = (struct ct_hunt_seen){ .tid = tid };
+	return t;
+}
+
+static char *read_task(int pid, int tid, const char *name, char *to, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	f = fopen(path, "re");
+	to[f ? fread(to, 1, size - 1, f) : 0] = '\0';
+	if (f)
+		fclose(f);
+	return to;
+}
+
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 0;
+
+	for (; *text; text++)
+		hash = ct_hash(hash, (unsigned char)*text);
+	return hash | 1;
+}
+
+/* Could the system call on descriptor FD fail after a stop, because the socket has a time limit? */
+static bool has_time_limit(int pid, int fd)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0), copy;
+	struct timeval limit = { 0, 0 };
+	socklen_t size = sizeof(limit);
+	bool has = true;
+
+	copy = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+	if (copy >= 0) {
+		has = !getsockopt(copy, SOL_SOCKET, SO_RCVTIMEO, &limit, &size)
+			      ? limit.tv_sec || limit.tv_usec
+			      : errno != ENOTSOCK;
+		close(copy);
+	}
+	if (process >= 0)
+		close(process);
+	return has;
+}
+
+/* Has thread T, which is in an epoll_wait with a time limit, begun it just now? */
+static bool is_fresh(struct ct_hunt *h, struct ct_hunt_seen *t)
+{
+	char *text = NULL, task[40];
+	uint64_t switches;
+	double now = ct_now(), before = t->at;
+	bool fresh;
+
+	snprintf(task, sizeof(task), "task/%d/status", t->tid);
+	text = ct_refuse_status(h->s->pid, task, "voluntary_ctxt_switches");
+	switches = text ? strtoull(text, NULL, 10) : 0;
+	free(text);
+	fresh = t->at > 0 && switches != t->switches && now - before < FRESH_SECONDS;
+	t->switches = switches;
+	t->at = fresh ? before : now;
+	return fresh;
+}
+
+/* For a thread that is traced, the kernel keeps SIGCHLD even if it is ignored, and wakes another
+ * thread for it, whose epoll_wait ends by EINTR then. So a thread that has children is left alone,
+ * unless it is the only thread. */
+bool ct_hunt_is_parent(const struct ct_hunt *h, int tid)
+{
+	char text[16];
+
+	return h->threads > 1 && *read_task(h->s->pid, tid, "children", text, sizeof(text));
+}
+
+/* Looks at thread T while it runs: may it be at a safe place? */
+bool ct_hunt_may_be_safe(struct ct_hunt *h, struct ct_hunt_seen *t, uint64_t *where)
+{
+	char line[256];
+	long number;
+	uint64_t a[6];
+	const struct ct_hunt_wait *w;
+
+	*where = 0;
+	if (ct_hunt_is_parent(h, t->tid))
+		return false;
+	read_task(h->s->pid, t->tid, "syscall", line, sizeof(line));
+	if (ct_starts(line, "running"))
+		return h->threads == 1 || h->round >= ROUNDS_FOR_SLEEPERS;
+	if (sscanf(line, "%ld %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3]) != 5)
+		return false;
+	w = ct_hunt_wait(number);
+	*where = hash_of(line);
+	if (!w || (t->where == *where && ct_now() - t->failed < AGAIN_SECONDS) ||
+	    (h->s->program_allocates && !w->io))
+		return false;
+	if (w->eintr && (int)a[3] >= 0)
+		return is_fresh(h, t);
+	return !w->socket || !has_time_limit(h->s->pid, (int)a[0]);
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reasons why the library can't be loaded into a process, each with what would help; see attach.h.
+ */
+#include "attach/attach.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <linux/kcmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+char *ct_refuse_status(int pid, const char *task, const char *key)
+{
+	char *path = ct_memory_printf("/proc/%d/%s", pid, task), *line = NULL, *value = NULL;
+	FILE *f = fopen(path, "re");
+	size_t room = 0, n = strlen(key);
+
+	while (f && !value && getline(&line, &room, f) > 0)
+		if (!strncmp(line, key, n) && line[n] == ':') {
+			line[strcspn(line, "\n")] = '\0';
+			value = ct_memory_strdup(line + n + 1 + strspn(line + n + 1, " \t"));
+		}
+	if (f)
+		fclose(f);
+	free(line);
+	free(path);
+	return value;
+}
+
+static long status_number(int pid, const char *key)
+{
+	char *text = ct_refuse_status(pid, "status", key);
+	long n = text ? strtol(text, NULL, 10) : -1;
+
+	free(text);
+	return n;
+}
+
+static char *name_of(int pid)
+{
+	char *name = ct_refuse_status(pid, "status", "Name");
+
+	return name ? name : ct_memory_strdup("?");
+}
+
+static char *refuse_state(int pid, char state)
+{
+	switch (state) {
+	case 'Z':
+	case 'X': return ct_memory_printf("process %d has ended", pid);
+	case 'T':
+		return ct_memory_printf("process %d is stopped: \"kill -CONT %d\" lets it go on",
+					pid, pid);
+	default: return NULL;
+	}
+}
+
+/* A process between vfork and exec runs in the memory of its parent. */
+static bool shares_memory(int pid)
+{
+	long parent = status_number(pid, "PPid");
+
+	return parent > 0 && !syscall(SYS_kcmp, parent, pid, KCMP_VM, 0, 0);
+}
+
+static char *refuse_tracer(int pid, long tracer)
+{
+	char *name = name_of((int)tracer),
+	     *why = ct_memory_printf("process %d is traced by process %ld (%s): a process has one "
+				     "tracer; end that first",
+				     pid, tracer, name);
+
+	free(name);
+	return why;
+}
+
+char *ct_refuse(int pid)
+{
+	char *state = ct_refuse_status(pid, "status", "State"), *threads, *why;
+	long group = status_number(pid, "Tgid"), tracer = status_number(pid, "TracerPid");
+
+	if (!state)
+		return ct_memory_printf("there is no process %d", pid);
+	why = refuse_state(pid, *state);
+	free(state);
+	if (why)
+		return why;
+	if (pid == getpid())
+		return ct_memory_printf("process %d is this cprof", pid);
+	if (group != pid)
+		return ct_memory_printf("%d is a thread: \"cprof attach %ld\" means its process",
+					pid, group);
+	if (tracer > 0)
+		return refuse_tracer(pid, tracer);
+	/* Of the kernel's threads, 2 is the first, and the parent of all others. */
+	if (status_number(pid, "VmSize") < 0)
+		return ct_memory_printf(pid == 2 || status_number(pid, "PPid") == 2
+						? "process %d is a thread of the kernel"
+						: "process %d has ended",
+					pid);
+	if (status_number(pid, "Seccomp") > 0)
+		return ct_memory_printf(
+			"process %d has a seccomp filter (containers, browsers): it might be "
+			"killed "
+			"for a system call of the library. Start it with \"cprof run\" there",
+			pid);
+	threads = ct_refuse_status(pid, "status", "x86_Thread_features");
+	if (threads && strstr(threads, "shstk"))
+		why = ct_memory_printf("process %d has a shadow stack, where no call can be made "
+				       "from outside; start it with \"cprof run\"",
+				       pid);
+	free(threads);
+	return why;
+}
+
+static long read_number(const char *path)
+{
+	char text[32] = "";
+	FILE *f = fopen(path, "re");
+	long n = f && fgets(text, sizeof(text), f) ? strtol(text, NULL, 10) : 0;
+
+	if (f)
+		fclose(f);
+	return n;
+}
+
+char *ct_refuse_access(int pid, int err)
+{
+	long scope = read_number("/proc/sys/kernel/yama/ptrace_scope"),
+	     uid = status_number(pid, "Uid");
+	char *path = ct_memory_printf("/proc/%d", pid);
+	struct stat st;
+	bool dumpable = !stat(path, &st) && (long)st.st_uid == uid;
+
+	free(path);
+	if (err == -ENOENT || err == -ESRCH)
+		return ct_memory_printf("process %d has ended", pid);
+	if (err != -EPERM && err != -EACCES)
+		return ct_memory_printf("process %d can't be read: %s", pid, strerror(-err));
+	if (scope == 3)
+		return ct_memory_printf(
+			"process %d: this system allows no attach at all "
+			"(kernel.yama.ptrace_scope is 3); start it with \"cprof run\"",
+			pid);
+	if (geteuid() && uid != (long)geteuid())
+		return ct_memory_printf(
+			"process %d is another user's: attach as that user, or as root", pid);
+	if (geteuid() && !dumpable)
+		return ct_memory_printf(
+			"process %d protects its memory (a set-user-id program, capabilities, or "
+			"PR_SET_DUMPABLE): attach as root",
+			pid);
+	if (scope > 0)
+		return ct_memory_printf(
+			"process %d: this system lets only %s attach (kernel.yama.ptrace_scope is "
+			"%ld): \"sudo cprof attach %d\", or \"sysctl kernel.yama.ptrace_scope=0\"",
+			pid, scope == 1 ? "a parent process and root" : "root", scope, pid);
+	return ct_memory_printf(
+		"process %d can't be attached to: it has more rights than you "
+		"(capabilities, a user namespace), or a security module forbids it; "
+		"attach as root",
+		pid);
+}
+
+/* Returns the newest version of libc that LIBRARY needs and libc M lacks, to be freed; or NULL. */
+static char *missing_version(struct ct_space *s, const struct ct_space_module *m,
+			     const char *library)
+{
+	int fd = open(library, O_RDONLY | O_CLOEXEC);
+	Elf *elf = NULL;
+	Elf_Scn *section = NULL;
+	char *missing = NULL;
+
+	elf_version(EV_CURRENT);
+	if (fd >= 0)
+		elf = elf_begin(fd, ELF_C_READ, NULL);
+	while (elf && (section = elf_nextscn(elf, section))) {
+		GElf_Shdr h;
+		Elf_Data *data;
+		GElf_Verneed need;
+		int at = 0;
+
+		if (!gelf_getshdr(section, &h) || h.sh_type != SHT_GNU_verneed ||
+		    !(data = elf_getdata(section, NULL)))
+			continue;
+		for (size_t i = 0; i < h.sh_info && gelf_getverneed(data, at, &need); i++) {
+			int aux = at + (int)need.vn_aux;
+			const char *file = elf_strptr(elf, h.sh_link, need.vn_file);
+			GElf_Vernaux v;
+
+			for (size_t j = 0; j < need.vn_cnt && gelf_getvernaux(data, aux, &v); j++) {
+				const char *version = elf_strptr(elf, h.sh_link, v.vna_name);
+
+				if (!missing && file && version && !strcmp(file, "libc.so.6") &&
+				    !(v.vna_flags & VER_FLG_WEAK) &&
+				    !ct_space_defines(s, m, version))
+					missing = ct_memory_strdup(version);
+				aux += (int)v.vna_next;
+			}
+			at += (int)need.vn_next;
+		}
+	}
+	elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+	return missing;
+}
+
+static char *refuse_kind(const struct ct_space *s)
+{
+	if (s->narrow)
+		return ct_memory_printf("process %d is a 32-bit program, or of another "
+					"architecture, and libcprof is for 64 bits",
+					s->pid);
+	if (s->musl)
+		return ct_memory_printf(
+			"process %d runs on musl, and libcprof needs glibc: nothing "
+			"can be done",
+			s->pid);
+	return ct_memory_printf(
+		"process %d is a static program (as most of Go's): without a loader "
+		"no library gets into it",
+		s->pid);
+}
+
+char *ct_refuse_space(struct ct_space *s, const char *library)
+{
+	char *version, *why;
+
+	if (s->narrow || s->libc == CT_SPACE_NONE || s->program == CT_SPACE_NONE) {
+		/* Without memory it has ended meanwhile. */
+		why = ct_refuse(s->pid);
+		return why ? why : refuse_kind(s);
+	}
+	if (shares_memory(s->pid))
+		return ct_memory_printf("process %d is between vfork and exec, in its parent's "
+					"memory; try again",
+					s->pid);
+	if (s->sanitized)
+		return ct_memory_printf("process %d is built with a sanitizer, which has to know "
+					"each thread from its start; build it without",
+					s->pid);
+	version = missing_version(s, &s->modules[s->libc], library);
+	if (!version)
+		return NULL;
+	why = ct_memory_printf("process %d: its libc is older than this libcprof needs (%s); build "
+			       "libcprof on such a system",
+			       s->pid, version);
+	free(version);
+	return why;
+}

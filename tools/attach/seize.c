@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds a thread that holds nothing of libc's, and lets it go on in our code; see attach.h. One
+ * thread at a time is stopped, and only while it is judged. If this program is killed in between,
+ * the kernel lets the thread go on as it is. */
+#include "attach/attach.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIMIT_SECONDS 10
+/* Stack that pthread_create and the program's malloc may need. */
+#define ROOM 49152u
+#define EXTENDED_MAX 16384u
+#define CODE_MAX 2048u
+/* So many threads are looked at before a pause of a millisecond. */
+#define TOGETHER 64u
+/* While there are others, the main thread is left alone for so many rounds: signals go to it first.
+ */
+#define ROUNDS_FOR_OTHERS 10u
+/* So many reads of memory that take longer are a bad sign; a stop that does ends. */
+#define GLANCES 4u
+#define BUSY_SECONDS 0.00005
+#define PATIENCE_SECONDS 0.0005
+
+#ifdef __x86_64__
+
+/* glibc's own signals. While setuid() waits for all threads to handle the second, it holds a lock
+ * that pthread_create takes. */
+#define CANCEL (UINT64_C(1) << 31)
+#define SETXID (UINT64_C(1) << 32)
+
+#define RESTARTSYS (-512)
+#define RESTARTNOINTR (-513)
+#define RESTARTNOHAND (-514)
+#define RESTARTBLOCK (-516)
+
+/* ---- a stopped thread ---- */
+
+struct stopped {
+	int tid;
+	struct user_regs_struct regs;
+	uint64_t mask;
+	double asked; /* when the thread was last seen at work */
+	double since; /* when it had stopped */
+};
+
+/* Is a signal waiting that would end a system call, by a handler? A thread that is traced even has
+ * those that are ignored. */
+static bool has_signal(const struct ct_hunt *h, const struct stopped *t)
+{
+	uint64_t counts = h->caught & ~t->mask;
+	siginfo_t found[16];
+
+	for (unsigned shared = 0; shared < 2; shared++) {
+		struct __ptrace_peeksiginfo_args how = { .flags = shared ? PTRACE_PEEKSIGINFO_SHARED
+									 : 0,
+							 .nr = 16 };
+		long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &how, found);
+
+		for (long i = 0; i < n; i++)
+			if (found[i].si_signo > 0 && counts >> (found[i].si_signo - 1) & 1)
+				return true;
+	}
+	return false;
+}
+
+static bool at_system_call(const struct ct_hunt *h, const struct stopped *t)
+{
+	unsigned char code[2] = { 0, 0 };
+
+	return (long)t->regs.orig_rax >= 0 && ct_space_code_at(h->s, t->regs.rip - 2) &&
+	       ct_space_read_fixed(h->s, t->regs.rip - 2, code, 2) && code[0] == 0x0f &&
+	       code[1] == 0x05;
+}
+
+/* Some system calls end with EINTR by the stop alone. Makes the thread begin it again, with what is
+ * left of its time. Returns whether the registers were changed. */
+static bool begin_again(const struct ct_hunt *h, struct stopped *t)
+{
+	struct user_regs_struct *r = &t->regs;
+	long passed = (long)((ct_now() - t->asked) * 1000);
+
+	if ((long)r->rax != -EINTR || !at_system_call(h, t) || r->orig_rax == SYS_close ||
+	    r->orig_rax == SYS_connect || r->orig_rax == SYS_rt_sigreturn || has_signal(h, t))
+		return false;
+	if ((r->orig_rax == SYS_epoll_wait || r->orig_rax == SYS_epoll_pwait) && (int)r->r10 > 0)
+		r->r10 = (unsigned)((int)r->r10 > passed ? (int)r->r10 - (int)passed : 0);
+	r->rip -= 2;
+	r->rax = r->orig_rax;
+	r->orig_rax = ~UINT64_C(0);
+	return true;
+}
+
+/* Is every frame of U known to hold nothing of libc's? *WITHIN: the function of libc that the
+ * thread waits in, or 0. */
+static bool frames_are_safe(const struct ct_hunt *h, const struct ct_unwind *u, uint64_t *within)
+{
+	unsigned count = u->count, top = 0;
+	const struct ct_space_module *outermost =
+		ct_space_code_at(h->s, u->pc[count ? count - 1 : 0]);
+	bool is_main = count && h->s->program != CT_SPACE_NONE &&
+		       outermost == &h->s->modules[h->s->program];
+
+	count -= is_main;
+	/* clone3, start_thread; or __libc_start_main, __libc_start_call_main. */
+	if (count < 3 || u->kind[count - 1] != CT_SPACE_LIBC ||
+	    u->kind[count - 2] != CT_SPACE_LIBC ||
+	    (is_main &&
+	     (u->pc[count - 1] < h->start_main || u->pc[count - 1] >= h->start_main_end)))
+		return false;
+	count -= 2;
+	while (top < count && u->kind[top] == CT_SPACE_LIBC)
+		top++;
+	if (top == count)
+		return false;
+	for (unsigned i = top; i < count; i++)
+		if (u->kind[i] != CT_SPACE_PROGRAM)
+			return false;
+	*within = top ? u->pc[top - 1] : 0;
+	return true;
+}
+
+/* Are the tables that were read before still those of the modules in memory? Each read of memory
+ * waits for those threads of the process that change its mappings, so there are few. */
+static bool modules_are_there(struct ct_hunt *h, const struct ct_unwind *u)
+{
+	for (unsigned i = 0; i < u->count; i++) {
+		const struct ct_space_module *m = ct_space_code_at(h->s, u->pc[i]);
+		unsigned char now[48], then[48];
+
+		if (m == &h->s->modules[h->s->libc] || m == &h->s->modules[h->s->program] ||
+		    (i && m == ct_space_code_at(h->s, u->pc[i - 1])))
+			continue;
+		if (!ct_space_read(h->s, m->eh_frame_hdr, now, sizeof(now)) ||
+		    !ct_space_read_fixed(h->s, m->eh_frame_hdr, then, sizeof(then)) ||
+		    memcmp(now, then, sizeof(now)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* May the innermost frame be at a safe place? This is asked first, because it needs no memory. */
+static bool leaf_is_safe(const struct ct_hunt *h, const struct stopped *t,
+			 const struct ct_hunt_wait *w)
+{
+	const struct ct_space_module *m = ct_space_code_at(h->s, t->regs.rip);
+	long result = (long)t->regs.rax;
+
+	if (!m || (h->s->program_allocates && (!w || !w->io)))
+		return false;
+	if (m->kind == CT_SPACE_LIBC)
+		return w && ((result <= RESTARTSYS && result >= RESTARTBLOCK) ||
+			     (result == -EINTR && w->eintr));
+	return m->kind == CT_SPACE_PROGRAM && (long)t->regs.orig_rax < 0;
+}
+
+/* Is thread T at a place where it can call pthread_create? Prepares how it goes on afterwards. */
+static bool is_safe(struct ct_hunt *h, struct stopped *t, enum ct_code_call *call)
+{
+	struct user_regs_struct *r = &t->regs;
+	const struct ct_space_map *stack = ct_space_map_at(h->s, r->rsp);
+	bool in_call = at_system_call(h, t), again = false;
+	uint64_t within = 0;
+	struct ct_unwind u;
+	const struct ct_hunt_wait *w = in_call ? ct_hunt_wait((long)r->orig_rax) : NULL;
+
+	if (!leaf_is_safe(h, t, w) || ct_hunt_is_parent(h, t->tid) || r->cs != 0x33 || !stack ||
+	    stack->prot[1] != 'w' || r->rsp - stack->start < ROOM || !ct_unwind(h->s, r, &u) ||
+	    !frames_are_safe(h, &u, &within) || !modules_are_there(h, &u))
+		return false;
+	*call = CT_CODE_PLAIN;
+	if (!within)
+		return true;
+	for (unsigned i = 0; i < h->allowed_count; i++)
+		again = again || (within >= h->allowed[i].begin && within < h->allowed[i].end);
+	if (!again)
+		return false;
+	switch ((long)r->rax) {
+	case RESTARTSYS: *call = CT_CODE_RESTARTS; break;
+	case RESTARTNOINTR: break;
+	case RESTARTNOHAND: *call = CT_CODE_UNHANDLED; break;
+	case RESTARTBLOCK: *call = CT_CODE_CONTINUES; break;
+	default:
+		/* An epoll_wait that a signal has ended is left alone. */
+		if (!w->eintr || !begin_again(h, t))
+			return false;
+		*call = CT_CODE_UNHANDLED;
+		return true;
+	}
+	r->rip -= 2;
+	r->rax = r->orig_rax;
+	return true;
+}
+
+/* ---- the frame ---- */
+
+/* Returns the bytes of the standard parts of XSAVE's area that MASK has. */
+static uint32_t extended_size(uint64_t mask)
+{
+	uint32_t size = 576;
+
+	for (unsigned i = 2; i < 63; i++) {
+		uint32_t a = 13, b, c = i, d;
+
+		if (!(mask >> i & 1))
+			continue;
+		__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+		size = a + b > size ? a + b : size;
+	}
+	return size;
+}
+
+/* Makes the kernel's header in the area, as in the frame of a signal. Returns its bytes with the
+ * mark at its end; 0: it can't be used. */
+static size_t seal_extended(unsigned char *area, size_t got)
+{
+	static uint64_t mask;
+	static uint32_t size;
+	uint64_t now;
+
+	if (got < 576)
+		return 0;
+	memcpy(&now, area + 464, sizeof(now));
+	now &= ~(UINT64_C(3) << 17); /* AMX's tiles: no call preserves them, and they may be off */
+	if (now != mask) {
+		mask = now;
+		size = extended_size(mask);
+	}
+	if (size > got || size + 4 > EXTENDED_MAX)
+		return 0;
+	memset(area + 464, 0, 48);
+	memcpy(area + 464, &(uint32_t){ 0x46505853 }, 4);
+	memcpy(area + 468, &(uint32_t){ size + 4 }, 4);
+	memcpy(area + 472, &mask, 8);
+	memcpy(area + 480, &size, 4);
+	memcpy(area + size, &(uint32_t){ 0x46505845 }, 4);
+	return size + 4;
+}
+
+/* Writes the frame below all that the thread uses. Returns its address, or 0. */
+static uint64_t write_frame(const struct ct_hunt *h, const struct stopped *t,
+			    enum ct_code_call call)
+{
+	static union {
+		struct ct_code_frame f;
+		unsigned char room[sizeof(struct ct_code_frame) + EXTENDED_MAX];
+	} to;
+	const struct user_regs_struct *r = &t->regs;
+	struct iovec area = { to.f.extended, EXTENDED_MAX };
+	size_t size;
+	uint64_t at;
+
+	if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &area))
+		return 0;
+	size = seal_extended(to.f.extended, area.iov_len);
+	at = (r->rsp - 128 - sizeof(to.f) - size) & ~UINT64_C(63);
+	to.f = (struct ct_code_frame){
+		.flags = 7, /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
+		.r8 = r->r8,
+		.r9 = r->r9,
+		.r10 = r->r10,
+		.r11 = r->r11,
+		.r12 = r->r12,
+		.r13 = r->r13,
+		.r14 = r->r14,
+		.r15 = r->r15,
+		.rdi = r->rdi,
+		.rsi = r->rsi,
+		.rbp = r->rbp,
+		.rbx = r->rbx,
+		.rdx = r->rdx,
+		.rax = r->rax,
+		.rcx = r->rcx,
+		.rsp = r->rsp,
+		.rip = r->rip,
+		.eflags = r->eflags,
+		.cs = (uint16_t)r->cs,
+		.ss = (uint16_t)r->ss,
+		.fpstate = at + sizeof(to.f),
+		.mask = t->mask,
+		.call = call,
+	};
+	return size && ct_space_write(h->s, at, to.room, sizeof(to.f) + size) ? at : 0;
+}
+
+/* Is our code still there? After an exec, the memory is another one. */
+static bool code_is_there(const struct ct_hunt *h)
+{
+	size_t size = (size_t)(ct_code_end - ct_code_begin);
+	unsigned char now[CODE_MAX + sizeof(struct ct_code_plan)];
+	struct ct_code_plan plan;
+
+	if (size > CODE_MAX || !ct_space_read(h->s, h->code, now, size + sizeof(plan)))
+		return false;
+	memcpy(&plan, now + size, sizeof(plan));
+	return !memcmp(now, ct_code_begin, size) && plan.words == h->words;
+}
+
+/* Lets T go on in our code, which restores all by itself. From the first change on, the order is
+ * such that this program may be killed at any moment. */
+static bool set_off(const struct ct_hunt *h, const struct stopped *t, enum ct_code_call call)
+{
+	struct user_regs_struct r = t->regs;
+	uint64_t at = code_is_there(h) ? write_frame(h, t, call) : 0,
+		 mask = ~SETXID | (t->mask & SETXID);
+
+	if (!at)
+		return false;
+	r.rip = h->code + ct_code_entry;
+	r.rbx = h->plan;
+	r.rbp = at;
+	r.rsp = at - 64;
+	r.eflags = 0x202;
+	r.orig_rax = ~UINT64_C(0);
+	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &r))
+		return false;
+	ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
+	return true;
+}
+
+/* ---- the hunt ---- */
+
+/* Lets T go on as it was. A signal SIG that the stop came upon is its. */
+static void let_go(const struct ct_hunt *h, struct stopped *t, int sig)
+{
+	bool handled = sig && h->caught >> (sig - 1) & 1;
+
+	/* The registers in T may be prepared already. */
+	if (!handled && !ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) && begin_again(h, t))
+		ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(uintptr_t)sig);
+}
+
+/* Stops thread TID. Returns false if it isn't stopped by us alone; then it was let go, or is gone.
+ */
+static bool stop(const struct ct_hunt *h, struct stopped *t)
+{
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL))
+		return false;
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	if (waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+		return false;
+	t->since = ct_now();
+	if (!ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs) &&
+	    !ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(t->mask), &t->mask) &&
+	    status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
+		return true;
+	let_go(h, t, status >> 16 ? 0 : WSTOPSIG(status));
+	return false;
+}
+
+/* Notes that TID will be stopped, for a later attach, if this one is killed. Returns true if memory
+ * can't be had at once, because other threads change the mappings: it would not be had while the
+ * thread is stopped, either. */
+static bool is_busy(const struct ct_hunt *h, int tid)
+{
+	double began = ct_now();
+	bool there = ct_space_write(h->s, h->words, &(uint32_t){ (uint32_t)tid }, 4);
+
+	for (unsigned i = 0; there && i < GLANCES; i++)
+		there = code_is_there(h) && ct_now() - began < BUSY_SECONDS;
+	return !there;
+}
+
+/* Returns whether thread TID was at a safe place; it goes on in our code then, else as it was. */
+static bool try_thread(struct ct_hunt *h, int tid)
+{
+	struct ct_hunt_seen *seen = ct_hunt_seen(h, tid);
+	struct stopped t = { .tid = tid, .asked = seen->at };
+	enum ct_code_call call = CT_CODE_PLAIN;
+	uint64_t where;
+	double began, took;
+	bool done;
+
+	began = ct_now();
+	if (!ct_hunt_may_be_safe(h, seen, &where))
+		return false;
+	t.asked = where && seen->at > 0 ? seen->at : began;
+	if (is_busy(h, tid))
+		return false;
+	began = ct_now();
+	if (!stop(h, &t))
+		return false;
+	h->result.tid = tid;
+	h->result.mask = t.mask;
+	done = is_safe(h, &t, &call) && ct_now() - t.since < PATIENCE_SECONDS &&
+	       set_off(h, &t, call);
+	if (done) {
+		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	} else {
+		let_go(h, &t, 0);
+		seen->where = where;
+		seen->failed = ct_now();
+	}
+	took = ct_now() - began;
+	if (took > h->result.longest)
+		h->result.longest = took;
+	took = ct_now() - t.since;
+	if (took > h->result.held)
+		h->result.held = took;
+	h->result.stops++;
+	return done;
+}
+
+static unsigned list_threads(int pid, int **tids, size_t *room)
+{
+	char *path = ct_memory_printf("/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	struct dirent *e;
+	unsigned count = 0;
+
+	while (d && (e = readdir(d)))
+		if (atoi(e->d_name) > 0)
+			*CT_PUSH(*tids, count, *room) = atoi(e->d_name);
+	if (d)
+		closedir(d);
+	free(path);
+	return count;
+}
+
+static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
+{
+	static int *tids;
+	static size_t room;
+	unsigned count = list_threads(h->s->pid, &tids, &room);
+	unsigned looked = count < TOGETHER ? count : TOGETHER;
+
+	h->threads = count;
+	h->round = round;
+	for (unsigned i = 0; i < looked; i++) {
+		int tid = tids[(*next)++ % count];
+
+		if (tid == h->s->pid && count > 1 && round < ROUNDS_FOR_OTHERS)
+			continue;
+		if (try_thread(h, tid))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t caught_signals(int pid)
+{
+	char *text = ct_refuse_status(pid, "status", "SigCgt");
+	uint64_t caught = text ? strtoull(text, NULL, 16) : ~UINT64_C(0);
+
+	free(text);
+	return caught;
+}
+
+/* Says on a terminal why it takes long. */
+static void show_progress(double seconds)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "cprof: looking for a thread at a safe place, %.0f of %d s ",
+		 seconds, LIMIT_SECONDS);
+	if (seconds > 1)
+		ct_out_guard_progress(text);
+}
+
+static void timer_rang(int sig)
+{
+	(void)sig;
+}
+
+char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
+	       struct ct_seized *seized)
+{
+	struct ct_hunt h = { .s = s, .code = code, .plan = plan, .words = words };
+	double until = ct_now() + LIMIT_SECONDS;
+	int policy = sched_getscheduler(0);
+	unsigned next = 0;
+	bool done = false;
+
+	/* A thread that is in the kernel for long doesn't stop: that wait ends by a signal. */
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = timer_rang }, NULL);
+	alarm(LIMIT_SECONDS + 1);
+	ct_space_symbols(s, &s->modules[s->libc], ct_hunt_note_function, &h);
+	h.caught = caught_signals(s->pid);
+	/* A stopped thread waits for us alone, so nobody should run before us. Where that isn't
+	 * allowed, it works as well. */
+	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+			   &(struct sched_param){ .sched_priority = 1 });
+	for (unsigned round = 0; !done && ct_now() < until; round++) {
+		done = hunt_round(&h, round, &next);
+		if (!done && !code_is_there(&h))
+			break;
+		if (!done) {
+			if (round % 64 == 0)
+				show_progress(ct_now() - until + LIMIT_SECONDS);
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+			ct_space_renew(s);
+			h.caught = caught_signals(s->pid);
+		}
+	}
+	ct_out_guard_progress(NULL);
+	if (policy >= 0)
+		sched_setscheduler(0, policy, &(struct sched_param){ 0 });
+	alarm(0);
+	free(h.seen);
+	*seized = h.result;
+	if (!done && !code_is_there(&h))
+		return ct_memory_printf("process %d has ended, or has called exec", s->pid);
+	return done ? NULL
+		    : ct_memory_printf(
+			      "process %d: in %d seconds no thread was at a place where it can be "
+			      "lent: outside of libc, the allocator and signal handlers, or in a "
+			      "plain wait (poll, read, nanosleep, a condition). Nothing has "
+			      "changed; "
+			      "try again, or start it with \"cprof run\"",
+			      s->pid, LIMIT_SECONDS);
+}
+
+void ct_seize_unblock(const struct ct_seized *seized)
+{
+	struct stopped t = { .tid = seized->tid };
+	const struct ct_hunt none = { .caught = ~UINT64_C(0) };
+	uint64_t mask = seized->mask | CANCEL;
+
+	if (!stop(&none, &t))
+		return;
+	ptrace(PTRACE_SETSIGMASK, t.tid, (void *)sizeof(mask), &mask);
+	ptrace(PTRACE_DETACH, t.tid, NULL, NULL);
+}
+
+#else
+
+char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
+	       struct ct_seized *seized)
+{
+	(void)code;
+	(void)plan;
+	(void)words;
+	(void)seized;
+	return ct_memory_printf("process %d: attach is for x86_64 only", s->pid);
+}
+
+void ct_seize_unblock(const struct ct_seized *seized)
+{
+	(void)seized;
+}
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory and the modules of another process; see attach.h. All is read from its memory, no file
+ * of its choice is opened, and nothing that it says is believed without a bound. */
+#include "attach/attach.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define PAGES 65536u /* of the cache: 256 MiB */
+#define MAPS_MAX 200000u
+#define HEADERS_MAX 64u
+#define SYMBOLS_MAX 4000000u
+#define NAME_ROOM 128
+#ifdef __x86_64__
+#define MACHINE EM_X86_64
+#else
+#define MACHINE EM_AARCH64
+#endif
+#define MODULE_MAX (UINT64_C(1) << 30)
+
+struct page {
+	uint64_t at; /* 0: unused */
+	unsigned char *bytes;
+};
+
+/* ---- memory ---- */
+
+bool ct_space_read(const struct ct_space *s, uint64_t at, void *to, size_t n)
+{
+	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)at, n };
+
+	return process_vm_readv(s->pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
+}
+
+bool ct_space_write(const struct ct_space *s, uint64_t at, const void *from, size_t n)
+{
+	struct iovec local = { (void *)(uintptr_t)from, n }, remote = { (void *)(uintptr_t)at, n };
+
+	return process_vm_writev(s->pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
+}
+
+bool ct_space_write_code(const struct ct_space *s, uint64_t at, const void *from, size_t n)
+{
+	return pwrite(s->memory, from, n, (off_t)at) == (ssize_t)n;
+}
+
+static const unsigned char *page_at(struct ct_space *s, uint64_t at)
+{
+	size_t i = (size_t)(at / PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (2 * PAGES);
+
+	while (s->pages[i].at && s->pages[i].at != at)
+		i = (i + 1) % (2 * PAGES);
+	if (s->pages[i].bytes)
+		return s->pages[i].bytes;
+	if (!at || s->page_count == PAGES)
+		return NULL;
+	s->page_count += !s->pages[i].at;
+	s->pages[i].at = at;
+	s->pages[i].bytes = ct_memory_alloc(PAGE);
+	if (ct_space_read(s, at, s->pages[i].bytes, PAGE))
+		return s->pages[i].bytes;
+	free(s->pages[i].bytes);
+	s->pages[i].bytes = NULL;
+	return NULL;
+}
+
+/* Another module is there now. */
+static void forget_pages(struct ct_space *s, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; s->page_count && i < 2 * PAGES; i++)
+		if (s->pages[i].at >= from && s->pages[i].at < to) {
+			free(s->pages[i].bytes);
+			s->pages[i].bytes = NULL;
+		}
+}
+
+bool ct_space_read_fixed(struct ct_space *s, uint64_t at, void *to, size_t n)
+{
+	while (n) {
+		const unsigned char *page = page_at(s, at & ~(uint64_t)(PAGE - 1));
+		size_t offset = at % PAGE, part = n < PAGE - offset ? n : PAGE - offset;
+
+		if (!page)
+			return false;
+		memcpy(to, page + offset, part);
+		to = (char *)to + part;
+		at += part;
+		n -= part;
+	}
+	return true;
+}
+
+/* ---- modules ---- */
+
+/* Takes over what the dynamic section says of the symbols. The loader has relocated the addresses,
+ * but not where the section is read-only. */
+static void read_dynamic(struct ct_space *s, struct ct_space_module *m)
+{
+	for (unsigned i = 0; i < 512; i++) {
+		Elf64_Dyn d;
+		uint64_t at;
+
+		if (!ct_space_read_fixed(s, m->dynamic + i * sizeof(d), &d, sizeof(d)) ||
+		    d.d_tag == DT_NULL)
+			return;
+		at = d.d_un.d_ptr < m->base ? d.d_un.d_ptr + m->bias : d.d_un.d_ptr;
+		switch (d.d_tag) {
+		case DT_SYMTAB: m->symbols = at; break;
+		case DT_STRTAB: m->strings = at; break;
+		case DT_GNU_HASH: m->gnu_hash = at; break;
+		case DT_STRSZ: m->string_size = d.d_un.d_val; break;
+		default: break;
+		}
+	}
+}
+
+static void read_headers(struct ct_space *s, struct ct_space_module *m)
+{
+	Elf64_Ehdr e;
+	bool biased = false;
+
+	if (!ct_space_read_fixed(s, m->base, &e, sizeof(e)) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
+	    e.e_phentsize != sizeof(Elf64_Phdr) || e.e_machine != MACHINE)
+		return;
+	for (unsigned i = 0; i < e.e_phnum && i < HEADERS_MAX; i++) {
+		Elf64_Phdr p;
+		uint64_t end;
+
+		if (!ct_space_read_fixed(s, m->base + e.e_phoff + i * sizeof(p), &p, sizeof(p)))
+			return;
+		if (p.p_type == PT_LOAD && !biased) {
+			m->bias = m->base - (p.p_vaddr & ~(uint64_t)(PAGE - 1));
+			biased = true;
+		}
+		end = m->bias + p.p_vaddr + p.p_memsz;
+		if (p.p_type == PT_LOAD && p.p_flags & PF_X && p.p_filesz == p.p_memsz)
+			m->text_end = end;
+		if (p.p_type == PT_LOAD && p.p_flags & PF_W)
+			m->data_end = end;
+		if (p.p_type == PT_GNU_EH_FRAME)
+			m->eh_frame_hdr = m->bias + p.p_vaddr;
+		if (p.p_type == PT_DYNAMIC)
+			m->dynamic = m->bias + p.p_vaddr;
+	}
+	if (m->dynamic)
+		read_dynamic(s, m);
+}
+
+/* Returns the number of symbols: the last one is at the end of the last chain of the hash table. */
+static uint32_t symbol_count(struct ct_space *s, const struct ct_space_module *m)
+{
+	uint32_t header[4], last = 0, link = 0;
+	uint64_t buckets, chains;
+
+	if (!m->gnu_hash || !ct_space_read_fixed(s, m->gnu_hash, header, sizeof(header)) ||
+	    header[0] > SYMBOLS_MAX || header[2] > SYMBOLS_MAX)
+		return 0;
+	buckets = m->gnu_hash + sizeof(header) + 8 * (uint64_t)header[2];
+	chains = buckets + 4 * (uint64_t)header[0];
+	for (uint32_t i = 0; i < header[0]; i++) {
+		uint32_t first;
+
+		if (!ct_space_read_fixed(s, buckets + 4 * (uint64_t)i, &first, sizeof(first)))
+			return 0;
+		last = first > last ? first : last;
+	}
+	if (last < header[1])
+		return 0;
+	for (; last < SYMBOLS_MAX && !(link & 1); last++)
+		if (!ct_space_read_fixed(s, chains + 4 * (uint64_t)(last - header[1]), &link,
+					 sizeof(link)))
+			return 0;
+	return last;
+}
+
+void ct_space_symbols(struct ct_space *s, const struct ct_space_module *m,
+		      bool (*see)(const char *name, uint64_t at, uint64_t size, void *arg),
+		      void *arg)
+{
+	uint32_t count = symbol_count(s, m);
+
+	for (uint32_t i = 1; i < count; i++) {
+		Elf64_Sym y;
+		char name[NAME_ROOM] = "";
+		size_t n = sizeof(name) - 1;
+
+		if (!ct_space_read_fixed(s, m->symbols + i * sizeof(y), &y, sizeof(y)))
+			return;
+		if (y.st_shndx == SHN_UNDEF || y.st_name >= m->string_size)
+			continue;
+		n = m->string_size - y.st_name < n ? m->string_size - y.st_name : n;
+		if (!ct_space_read_fixed(s, m->strings + y.st_name, name, n))
+			continue;
+		if (see(name, y.st_shndx == SHN_ABS ? y.st_value : m->bias + y.st_value, y.st_size,
+			arg))
+			return;
+	}
+}
+
+struct search {
+	const char *name;
+	uint64_t at;
+	bool found;
+};
+
+static bool is_it(const char *name, uint64_t at, uint64_t size, void *arg)
+{
+	struct search *search = arg;
+
+	(void)size;
+	if (strcmp(name, search->name))
+		return false;
+	search->at = at;
+	search->found = true;
+	return true;
+}
+
+/* By the hash table, because libraries have thousands of symbols. */
+static uint64_t hashed_symbol(struct ct_space *s, const struct ct_space_module *m, const char *name)
+{
+	uint32_t header[4], hash = 5381, at, link;
+	uint64_t buckets;
+
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	if (!ct_space_read_fixed(s, m->gnu_hash, header, sizeof(header)) || !header[0] ||
+	    header[2] > SYMBOLS_MAX)
+		return 0;
+	buckets = m->gnu_hash + sizeof(header) + 8 * (uint64_t)header[2];
+	if (!ct_space_read_fixed(s, buckets + 4 * (uint64_t)(hash % header[0]), &at, sizeof(at)) ||
+	    at < header[1])
+		return 0;
+	for (link = 0; !(link & 1) && at < SYMBOLS_MAX; at++) {
+		Elf64_Sym y;
+		char found[NAME_ROOM] = "";
+
+		if (!ct_space_read_fixed(s, buckets + 4 * ((uint64_t)header[0] + at - header[1]),
+					 &link, 4))
+			return 0;
+		if ((link | 1) != (hash | 1))
+			continue;
+		if (!ct_space_read_fixed(s, m->symbols + at * sizeof(y), &y, sizeof(y)) ||
+		    y.st_name >= m->string_size ||
+		    !ct_space_read_fixed(s, m->strings + y.st_name, found, strlen(name) + 1))
+			return 0;
+		if (!strcmp(found, name) && y.st_shndx != SHN_UNDEF)
+			return m->bias + y.st_value;
+	}
+	return 0;
+}
+
+uint64_t ct_space_symbol(struct ct_space *s, const struct ct_space_module *m, const char *name)
+{
+	struct search search = { .name = name };
+
+	if (!m->symbols || !m->strings || strlen(name) >= NAME_ROOM)
+		return 0;
+	if (m->gnu_hash)
+		return hashed_symbol(s, m, name);
+	ct_space_symbols(s, m, is_it, &search);
+	return search.at;
+}
+
+bool ct_space_defines(struct ct_space *s, const struct ct_space_module *m, const char *name)
+{
+	struct search search = { .name = name };
+
+	/* Versions are symbols that the hash table has, but their value is no address. */
+	ct_space_symbols(s, m, is_it, &search);
+	return search.found;
+}
+
+static enum ct_space_kind kind_of(struct ct_space *s, const struct ct_space_module *m)
+{
+	static const char *const libc[] = { "libc.so.",	 "libc-2.",   "libpthread",  "libdl.so.",
+					    "libdl-2.",	 "librt.so.", "librt-2.",    "libnss_",
+					    "libresolv", "libanl",    "libthread_db" };
+	const char *name = ct_base_name(m->name);
+
+	if (!strcmp(name, "[vdso]") || ct_starts(name, "ld-linux") || ct_starts(name, "ld-2."))
+		return CT_SPACE_LOADER;
+	for (size_t i = 0; i < sizeof(libc) / sizeof(*libc); i++)
+		if (ct_starts(name, libc[i]))
+			return CT_SPACE_LIBC;
+	/* libcprof's own malloc forwards. But while its code runs, the thread is not ours. */
+	return ct_space_symbol(s, m, "malloc") || ct_space_symbol(s, m, "calloc")
+		       ? CT_SPACE_ALLOCATOR
+		       : CT_SPACE_PROGRAM;
+}
+
+static unsigned add_module(struct ct_space *s, const char *name, const struct ct_space_map *map)
+{
+	struct ct_space_module *m;
+	const char *base = ct_base_name(name);
+
+	for (unsigned i = 0; i < s->module_count; i++)
+		if (s->modules[i].base == map->start && s->modules[i].inode == map->inode &&
+		    !strcmp(s->modules[i].name, name))
+			return i;
+	for (unsigned i = 0; i < s->module_count; i++)
+		if (s->modules[i].base == map->start)
+			s->modules[i].base = 0;
+	forget_pages(s, map->start, map->start + MODULE_MAX);
+	m = CT_PUSH(s->modules, s->module_count, s->module_room);
+	*m = (struct ct_space_module){ .name = ct_memory_strdup(name),
+				       .base = map->start,
+				       .inode = map->inode };
+	read_headers(s, m);
+	m->kind = kind_of(s, m);
+	if (ct_starts(base, "ld-musl") || ct_starts(base, "libc.musl"))
+		s->musl = true;
+	if (ct_starts(base, "libc.so.6") || ct_starts(base, "libc-2."))
+		s->libc = (unsigned)s->module_count - 1;
+	if (ct_starts(base, "libasan.") || ct_starts(base, "libtsan.") ||
+	    ct_starts(base, "libhwasan.") || ct_space_symbol(s, m, "__asan_init") ||
+	    ct_space_symbol(s, m, "__tsan_init") || ct_space_symbol(s, m, "__msan_init"))
+		s->sanitized = true;
+	if (!s->libcprof)
+		s->libcprof = ct_space_symbol(s, m, "libcprof_attach");
+	return (unsigned)s->module_count - 1;
+}
+
+/* ---- mappings ---- */
+
+/* A module begins with a mapping of the file's begin, and has the mappings of that file that
+ * follow. */
+static unsigned module_of(struct ct_space *s, const struct ct_space_map *map, const char *name)
+{
+	const struct ct_space_map *before = s->map_count > 1 ? &s->maps[s->map_count - 2] : NULL;
+	unsigned last = before ? before->module : CT_SPACE_NONE;
+
+	if (!strcmp(name, "[vdso]") || (map->inode && !map->offset && map->prot[0] == 'r'))
+		return last != CT_SPACE_NONE && map->inode == before->inode &&
+				       !strcmp(s->modules[last].name, name) &&
+				       map->start == before->end
+			       ? last
+			       : add_module(s, name, map);
+	for (unsigned i = (unsigned)s->module_count; map->inode && i-- > 0;)
+		if (s->modules[i].base && s->modules[i].base < map->start &&
+		    s->modules[i].inode == map->inode && !strcmp(s->modules[i].name, name))
+			return i;
+	/* The .bss. */
+	return !map->inode && !*name && before && before->end == map->start ? last : CT_SPACE_NONE;
+}
+
+static int read_maps(struct ct_space *s)
+{
+	char *path = ct_memory_printf("/proc/%d/maps", s->pid), *line = NULL;
+	FILE *f = fopen(path, "re");
+	size_t room = 0;
+
+	free(path);
+	if (!f)
+		return -errno;
+	s->map_count = 0;
+	while (s->map_count < MAPS_MAX && getline(&line, &room, f) > 0) {
+		struct ct_space_map map = { .module = CT_SPACE_NONE };
+		int at = 0;
+
+		if (sscanf(line, "%lx-%lx %4s %lx %*x:%*x %lu %n", &map.start, &map.end, map.prot,
+			   &map.offset, &map.inode, &at) < 5)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		map.stack = !strcmp(line + at, "[stack]");
+		*CT_PUSH(s->maps, s->map_count, s->map_room) = map;
+		s->maps[s->map_count - 1].module =
+			module_of(s, &s->maps[s->map_count - 1], line + at);
+	}
+	free(line);
+	fclose(f);
+	return s->map_count ? 0 : -ESRCH;
+}
+
+static bool is_narrow(struct ct_space *s, const struct ct_space_module *m)
+{
+	Elf64_Ehdr e;
+
+	return ct_space_read_fixed(s, m->base, &e, sizeof(e)) &&
+	       !memcmp(e.e_ident, ELFMAG, SELFMAG) &&
+	       (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != MACHINE);
+}
+
+/* The program itself is where the auxiliary vector says that its headers are. */
+static void find_program(struct ct_space *s)
+{
+	char *path = ct_memory_printf("/proc/%d/auxv", s->pid);
+	FILE *f = fopen(path, "re");
+	uint64_t pair[2];
+	const struct ct_space_map *map;
+
+	while (f && fread(pair, sizeof(pair), 1, f) == 1)
+		if (pair[0] == AT_PHDR && (map = ct_space_map_at(s, pair[1])))
+			s->program = map->module;
+	if (s->program != CT_SPACE_NONE && s->modules[s->program].kind == CT_SPACE_ALLOCATOR) {
+		s->modules[s->program].kind = CT_SPACE_PROGRAM;
+		s->program_allocates = true;
+	}
+	if (f)
+		fclose(f);
+	free(path);
+	if (s->program == CT_SPACE_NONE && s->module_count)
+		s->narrow = is_narrow(s, &s->modules[0]);
+}
+
+int ct_space_renew(struct ct_space *s)
+{
+	int err = read_maps(s);
+
+	if (!err && s->program == CT_SPACE_NONE)
+		find_program(s);
+	return err;
+}
+
+int ct_space_open(struct ct_space *s, int pid)
+{
+	char *path = ct_memory_printf("/proc/%d/mem", pid);
+	int err;
+
+	*s = (struct ct_space){ .pid = pid, .libc = CT_SPACE_NONE, .program = CT_SPACE_NONE };
+	s->pages = ct_memory_alloc(2 * PAGES * sizeof(*s->pages));
+	s->memory = open(path, O_RDWR | O_CLOEXEC);
+	err = s->memory < 0 ? -errno : ct_space_renew(s);
+	free(path);
+	return err;
+}
+
+void ct_space_close(struct ct_space *s)
+{
+	for (size_t i = 0; i < 2 * PAGES; i++)
+		free(s->pages[i].bytes);
+	for (size_t i = 0; i < s->module_count; i++)
+		free(s->modules[i].name);
+	free(s->pages);
+	free(s->modules);
+	free(s->maps);
+	if (s->memory >= 0)
+		close(s->memory);
+}
+
+const struct ct_space_map *ct_space_map_at(const struct ct_space *s, uint64_t at)
+{
+	size_t low = 0, high = s->map_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (at >= s->maps[middle].end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->map_count && at >= s->maps[low].start ? &s->maps[low] : NULL;
+}
+
+const struct ct_space_module *ct_space_code_at(const struct ct_space *s, uint64_t at)
+{
+	const struct ct_space_map *map = ct_space_map_at(s, at);
+
+	return map && map->prot[2] == 'x' && map->module != CT_SPACE_NONE ? &s->modules[map->module]
+									  : NULL;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cprof attach, cprof detach: the library, into a process that runs without it, and out again. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/attach.h"
+#include "verbs/verbs.h"
+
+/* Says WHY, and frees it. */
+static int say_why(const char *verb, char *why)
+{
+	fprintf(stderr, "cprof %s: ", verb);
+	ct_out_text(stderr, why);
+	fputc('\n', stderr);
+	free(why);
+	return CT_FAILED;
+}
+
+/* A process that listens needs nothing. */
+static bool listens(int pid)
+{
+	struct cp_control_message m;
+	char *why = ct_control_status(pid, &m);
+	bool does = !why;
+
+	free(why);
+	return does;
+}
+
+static int attach_to(int pid, const char *library)
+{
+	double stopped;
+	char *why;
+
+	if (listens(pid)) {
+		fprintf(stderr, "cprof: process %d has libcprof already\n", pid);
+		return CT_OK;
+	}
+	why = ct_attach(pid, library, &stopped);
+	if (why)
+		return say_why("attach", why);
+	fprintf(stderr,
+		"cprof: attached to process %d; one of its threads was stopped for %.2f ms\n", pid,
+		stopped * 1e3);
+	return CT_OK;
+}
+
+static int verb_attach(int argc, char **argv)
+{
+	int first = ct_options_parse(&ct_verb_attach, argc, argv, ct_verb_record_tables);
+	int status = CT_OK;
+	char *library;
+
+	if (first < 0)
+		return ct_options_status(first);
+	if (argc == first)
+		return ct_options_wrong(&ct_verb_attach, "give a process id");
+	for (int i = first; i < argc; i++)
+		if (ct_control_process(argv[i]) <= 0)
+			return ct_options_wrong(&ct_verb_attach, "\"%s\" is no process id",
+						argv[i]);
+	/* getopt puts the options first. Any of them says what to record. */
+	if (first > 1 && argc - first > 1)
+		return ct_options_wrong(&ct_verb_attach, "one process is recorded at a time");
+	if (ct_verb_record_check(&ct_verb_attach))
+		return CT_FAILED;
+	library = ct_preload_library("attach");
+	if (!library)
+		return CT_FAILED;
+	for (int i = first; i < argc; i++)
+		if (attach_to(ct_control_process(argv[i]), library))
+			status = CT_FAILED;
+	free(library);
+	return status || first == 1 ? status
+				    : ct_verb_record_process(ct_control_process(argv[first]));
+}
+
+static int detach_from(int pid)
+{
+	struct cp_control_message m;
+	char *why;
+
+	ct_control_request(&m, CP_CONTROL_DETACH);
+	why = ct_control_ask(pid, &m, -1);
+	if (!why && !m.result) {
+		fprintf(stderr, "cprof: detached from process %s\n", ct_control_name(pid));
+		return CT_OK;
+	}
+	if (!why)
+		switch (m.result) {
+		case -ESRCH:
+			why = ct_memory_printf("process %s was started with libcprof, which stays",
+					       ct_control_name(pid));
+			break;
+		case -EBUSY:
+			why = ct_memory_printf("process %s starts or stops a profile itself; try "
+					       "again",
+					       ct_control_name(pid));
+			break;
+		case -EOPNOTSUPP:
+			why = ct_memory_printf(
+				"process %s: the program's own jemalloc reports to a "
+				"mode, which only the program can end",
+				ct_control_name(pid));
+			break;
+		default:
+			why = ct_memory_printf("process %s: %s", ct_control_name(pid),
+					       strerror(-m.result));
+		}
+	return say_why("detach", why);
+}
+
+static int run_detach(int argc, char **argv)
+{
+	int status = CT_OK;
+
+	for (int i = 0; i < argc; i++)
+		if (!ct_control_process(argv[i]))
+			return ct_options_wrong(&ct_verb_detach, CT_CONTROL_NO_PROCESS, argv[i]);
+	for (int i = 0; i < argc; i++)
+		if (detach_from(ct_control_process(argv[i])))
+			status = CT_FAILED;
+	return status;
+}
+
+const struct ct_verb ct_verb_attach = {
+	.name = "attach",
+	.operands = "PID...",
+	.summary = "Load libcprof into a running process; with a mode, record it",
+	.details =
+		"For a process that was started without libcprof. Without an option, no mode is "
+		"on afterwards: \"cprof start\",\nrecord, live, threads and so on work then. With "
+		"a mode or -for, it records as \"cprof record\" does.\n\"cprof detach PID\" ends "
+		"it.\n",
+	.run = verb_attach,
+};
+
+const struct ct_verb ct_verb_detach = {
+	.name = "detach",
+	.operands = "PID|PATH...",
+	.summary = "Undo attach: all modes off, nothing of the process is caught any more",
+	.details = "Profiles with a file are written. The library stays in memory, and does "
+		   "nothing.\n",
+	.tables = (const struct ct_option *const[]){ NULL },
+	.wanted = "give a process id",
+	.least = 1,
+	.run = run_detach,
+};
