@@ -142,6 +142,17 @@ int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start)
 	return 0;
 }
 
+uint64_t cp_ehfunc_gap(struct cp_ehfunc *t, uint64_t vaddr)
+{
+	struct cp_ehfunc_entry last;
+	uint64_t function, start;
+
+	if (find_entry(t, vaddr, &last))
+		return 0;
+	function = t->header + (uint64_t)(int64_t)last.function;
+	return cp_ehfunc_start(t, function, &start) ? function : function + t->size;
+}
+
 enum cp_ehfunc_reach cp_ehfunc_reach(struct cp_ehfunc *t, uint64_t from, uint64_t vaddr)
 {
 	struct cp_ehfunc_entry last;

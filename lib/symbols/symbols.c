@@ -157,17 +157,32 @@ static int use_dynsym(struct lookup *l)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Give the remaining targets, which have no name, their addresses and the start of their functions,
- * if it is known. */
+/* Gives target T the start of its function, or of the code without FDEs around it, which is one
+ * function for a reader: else each address of it would be one. */
+static void place_target(struct lookup *l, struct cp_symtab_target *t)
+{
+	struct cp_symbol_query *q = t->query;
+	const struct cp_elf_range *code = cp_elf_code_at(&l->layout, t->vaddr);
+	uint64_t gap;
+
+	q->address = t->vaddr;
+	if (l->has_fdes && !cp_ehfunc_start(&l->fdes, t->vaddr, &q->address)) {
+		cp_elf_offset_of(&l->layout, q->address, &q->start);
+		return;
+	}
+	if (!code)
+		return;
+	gap = l->has_fdes ? cp_ehfunc_gap(&l->fdes, t->vaddr) : 0;
+	q->address = gap > code->start && gap <= t->vaddr ? gap : code->start;
+	if (!cp_elf_offset_of(&l->layout, q->address, &q->start))
+		q->start++;
+}
+
+/* Gives the remaining targets, which have no name, their places. */
 static void name_by_place(struct lookup *l)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		struct cp_symtab_target *t = &l->targets[i];
-
-		t->query->address = t->vaddr;
-		if (l->has_fdes && !cp_ehfunc_start(&l->fdes, t->vaddr, &t->query->address))
-			cp_elf_offset_of(&l->layout, t->query->address, &t->query->start);
-	}
+	for (size_t i = 0; i < l->n; i++)
+		place_target(l, &l->targets[i]);
 }
 
 int cp_symbols_find(const struct cp_symbol_module *m, struct cp_symbol_query *q, size_t n,

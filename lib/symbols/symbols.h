@@ -201,6 +201,7 @@ int cp_dynsym_find(const struct cp_elf *e, struct cp_elf_symtab *t);
  *
  * symbols.c uses this after the symbol tables; see elf.c for the context and the invariant. All
  * addresses of a nameless function then share one frame; without this, each would be its own frame.
+ * So do those between two functions of the table, such as assembly that has no FDEs.
  * symtab.c asks how far a symbol without a size may reach.
  */
 
@@ -228,6 +229,8 @@ int cp_ehfunc_open(struct cp_ehfunc *t, const struct cp_elf *e);
 /* Set *START to the vaddr at which the function that contains VADDR begins. Returns 0, -ENOENT if
  * no FDE covers VADDR, or the error of reading. */
 int cp_ehfunc_start(struct cp_ehfunc *t, uint64_t vaddr, uint64_t *start);
+/* Returns the end of the last function before VADDR, which no FDE covers; 0 if there is none. */
+uint64_t cp_ehfunc_gap(struct cp_ehfunc *t, uint64_t vaddr);
 
 enum cp_ehfunc_reach {
 	CP_EHFUNC_SAME,	 /* one FDE covers both addresses */
@@ -271,10 +274,12 @@ struct cp_symbol_query {
 	uint64_t offset; /* file offset of the instruction in the module */
 	/* out: */
 	const char *name; /* raw (mangled), in the arena; NULL = no symbol covers it */
-	uint64_t
-		start; /* file offset where the function starts, set even if it has no name; or 0 */
-	/* Without a name: the place of START, or else of the instruction, as the file has it (what
-	 * objdump and addr2line take); the offset if the file could not be read. */
+	/* File offset where the function starts, set even if it has no name; or 0. Code that no FDE
+	 * covers has the offset after its first byte, because a symbol may be there. */
+	uint64_t start;
+	/* Without a name: the place where the function or the code without FDEs starts, or else of
+	 * the instruction, as the file has it (what objdump and addr2line take); the offset if the
+	 * file could not be read. */
 	uint64_t address;
 };
 

@@ -146,8 +146,8 @@ static bool better_cover(struct scan *s, const struct cp_symtab_entry *a,
 }
 
 /* Does the symbol mark a place instead of code: aarch64's mapping symbols ($x, $d), annobin's
- * marks? A symbol whose name can't be read counts as code; otherwise the symbol below would reach
- * over it. */
+ * marks, nasm's local labels (sad.loop)? A symbol whose name can't be read counts as code;
+ * otherwise the symbol below would reach over it. */
 static bool marks_a_place(struct scan *s, const struct cp_symtab_entry *a)
 {
 	char *name = s->name[0];
@@ -158,7 +158,8 @@ static bool marks_a_place(struct scan *s, const struct cp_symtab_entry *a)
 	len = read_name(s, a->name, name, TIE_NAME_MAX);
 	if (len <= 0)
 		return !len;
-	return name[0] == '$' || !strncmp(name, ".annobin", 8) || !strncmp(name, ".L", 2);
+	return name[0] == '$' || !strncmp(name, ".annobin", 8) || !strncmp(name, ".L", 2) ||
+	       (is_local(a) && strchr(name + 1, '.'));
 }
 
 /* A sized symbol at the same start hides an unsized one: the bytes after its end are padding. */

@@ -100,7 +100,13 @@ static void check_stripped(const char *name)
 	ask_sizeless(name, 8, q, vaddr);
 	CHECK_STR(q[WITH_FDE].name, "with_fde");
 	CHECK(!q[GAP].name && !q[WITHOUT_FDE].name && !q[LOST].name && !q[COVERED].name);
-	CHECK_EQ(q[LOST].address, vaddr[LOST] + 8);
+	/* One function, not one for each address: the code after one FDE and before the next. */
+	CHECK_EQ(q[GAP].address, vaddr[GAP]);
+	CHECK_EQ(q[LOST].address, vaddr[GAP]);
+	CHECK(q[LOST].start && q[LOST].start == q[GAP].start &&
+	      q[LOST].start == q[WITHOUT_FDE].start);
+	/* A symbol may be where it begins, which is another function. */
+	CHECK(q[GAP].start != q[GAP].offset - 8);
 	CHECK_EQ(q[COVERED].address, vaddr[COVERED]);
 	ask_sizeless(name, 0, q, vaddr);
 	CHECK_STR(q[WITHOUT_FDE].name, "without_fde");
@@ -125,6 +131,35 @@ TEST(test_symbols_without_size_claim_no_stripped_code)
 	CHECK_STR(q[COVERED].name, "covered");
 	check_stripped("stripped.so");
 	check_stripped("no-locals.so");
+}
+
+/* nasm keeps local labels as symbols with the name of their function: "sad.loop". */
+TEST(test_labels_of_assembly_are_in_their_function)
+{
+	static const char text[] = "__asm__(\".text\\n.globl sad\\nsad: .zero 16\\n\"\n"
+				   "	\"sad.loop: .zero 16\\n\");\n"
+				   "extern char sad[];\n"
+				   "char *const start = sad;\n";
+	struct cp_symbol_module m = { 0 };
+	char path[192], source[192];
+	const char *name;
+	uint64_t start;
+	char **sad;
+	void *loaded;
+
+	snprintf(source, sizeof(source), "%s/labels.c", fixture.dir);
+	snprintf(path, sizeof(path), "%s/labels.so", fixture.dir);
+	fixture_write(source, text, sizeof(text) - 1);
+	CHECK(fixture_run("cd %s && ${CC:-cc} -fPIC -shared -fno-asynchronous-unwind-tables "
+			  "-o labels.so labels.c",
+			  fixture.dir));
+	loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	CHECK(loaded);
+	sad = dlsym(loaded, "start");
+	m.path = path;
+	name = name_in(&m, offset_of(path, fixture_vaddr(*sad) + 24), &start);
+	CHECK_STR(name, "sad");
+	dlclose(loaded);
 }
 
 TEST(test_plt_stubs_are_named)
