@@ -8,7 +8,7 @@
 
 #include "base/libc.h"
 
-/* send.c
+/* signal.c
  *
  * Two versions of pthread_kill.
  */

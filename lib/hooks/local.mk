@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 PRELOAD_SMALL_SOURCES += \
 	%D%/attach.c \
-	%D%/credentials.c \
 	%D%/exec.c \
 	%D%/fork.c \
 	%D%/loader.c \
@@ -9,7 +8,6 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/namespace.c \
 	%D%/procfs.c \
 	%D%/seccomp.c \
-	%D%/send.c \
 	%D%/signal.c \
 	%D%/syscall.c \
 	%D%/thread_create.c \

@@ -14,11 +14,14 @@
  * mq_notify is here because it depends on descriptors, too: the collector must not close any after
  * the call.
  */
+#include <grp.h>
 #include <linux/close_range.h>
+#include <unistd.h>
 
+#include "host/real.h"
 #include "modes/io/hooks/io_hooks.h"
 #include "session/session.h"
-#include "host/real.h"
+#include "unwind/unwind.h"
 
 /* Defined in <linux/close_range.h> since Linux 5.11. */
 #ifndef CLOSE_RANGE_CLOEXEC
@@ -91,4 +94,35 @@ INTERPOSE int mq_notify(mqd_t queue, const struct sigevent *event)
 	if (event)
 		cp_process_awaits_queue();
 	return CP_REAL(mq_notify)(queue, event);
+}
+
+#define ALONE(name, parameters, arguments)                                                         \
+	INTERPOSE int name parameters                                                              \
+	{                                                                                          \
+		bool parked = cp_session_park_raw_task();                                          \
+		int result = CP_REAL(name) arguments;                                              \
+                                                                                                   \
+		cp_session_unpark(parked);                                                         \
+		return result;                                                                     \
+	}
+
+ALONE(setuid, (uid_t id), (id))
+ALONE(setgid, (gid_t id), (id))
+ALONE(seteuid, (uid_t id), (id))
+ALONE(setegid, (gid_t id), (id))
+ALONE(setreuid, (uid_t real, uid_t effective), (real, effective))
+ALONE(setregid, (gid_t real, gid_t effective), (real, effective))
+ALONE(setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved))
+ALONE(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effective, saved))
+ALONE(setgroups, (size_t n, const gid_t *groups), (n, groups))
+ALONE(initgroups, (const char *user, gid_t group), (user, group))
+
+extern int own_setuid(uid_t id)
+	__attribute__((alias("setuid"), visibility("hidden"), nothrow, leaf));
+
+/* If the library is loaded late, privately, or after libc, the program's calls don't come here. */
+void init_credentials(void)
+{
+	if (cp_loaded_first("setuid") == (void *)(uintptr_t)own_setuid)
+		cp_process_is_interposed();
 }

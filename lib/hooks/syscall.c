@@ -144,7 +144,7 @@ static bool changes_caller(long number, const long *a)
 	}
 }
 
-/* Send a signal of a thread to itself through host.h. Returns true if it was sent; see send.c.
+/* Send a signal of a thread to itself through host.h. Returns true if it was sent; see signal.c.
  */
 static bool is_sent(long number, const long *a)
 {

@@ -218,7 +218,7 @@ int execveat(int fd, const char *path, char *const argv[], char *const envp[], i
 
 /* Call when the program makes a thread (preload/init.c). */
 void init_watch_exit(void);
-/* Call in the constructor, before the session begins (new.c, credentials.c). The loader's
+/* Call in the constructor, before the session begins (new.c, namespace.c). The loader's
  * allocations for them are then in no profile. */
 void init_operators(void);
 void init_credentials(void);

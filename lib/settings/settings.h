@@ -57,7 +57,7 @@ struct cp_config {
 	char path[CP_MAIN_MODES][CP_PATH_MAX];
 };
 
-/* Returns the settings of MODE in C, as the mode's struct (modes/NAME/NAME_settings.h). */
+/* Returns the settings of MODE in C, as the mode's struct (modes/NAME/NAME.h). */
 static inline void *cp_config_of(const struct cp_config *c, enum cprof_mode mode)
 {
 	return (void *)(uintptr_t)c->of_mode[mode];
@@ -117,7 +117,7 @@ bool cp_config_wants_program(const struct cp_config *c, const char *program);
 /* config_table.c
  *
  * The tables of settings: one of settings that belong to no mode, and one for each mode, in the
- * mode's folder (NAME_settings.c). The tables give the defaults, tell how the environment and
+ * mode's folder. The tables give the defaults, tell how the environment and
  * the options are read, and which values are bad. tests/checks/documented.sh compares them with the
  * documents. config.c and a mode's READ read the settings that a row can't express: paths, and the
  * switches of gperftools that change another setting.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every variable that the library reads is in cprof-environment(7), with the default, the range and the values that the
-# tables of settings (lib/settings/config_table.c, lib/modes/NAME/NAME_settings.c) have; README.md stays short, every page is reached from it, and links
+# tables of settings (lib/settings/config_table.c, lib/modes/) have; README.md stays short, every page is reached from it, and links
 # from one document to another lead somewhere.
 set -eu
 cd "${srcdir:-.}"
@@ -11,7 +11,7 @@ wrong() {
 	failed=1
 }
 
-tables=(lib/settings/config_table.c lib/modes/*/*_settings.c)
+tables=($(grep -lE "struct cp_config_row (rows|cp_config_table)" lib/settings/*.c lib/modes/*/*.c))
 variables=$(grep -ohE '"(CPROF_|CPUPROFILE|WALLPROFILE|HEAPPROFILE|HEAP_PROFILE_|LOCKPROFILE)[A-Z_]*"' "${tables[@]}" lib/settings/config.c | tr -d '"' | sort -u)
 [ "$(wc -w <<<"$variables")" -ge 30 ] || wrong "the settings' tables name their variables in another way by now"
 for variable in $variables; do

@@ -58,7 +58,7 @@ static void read_list(const char *const *settings)
 
 static bool shows(enum cp_heap_view view)
 {
-	return cp_heap_settings_shows(heap_settings, view);
+	return cp_heap_shows(heap_settings, view);
 }
 
 static int line_count(void)

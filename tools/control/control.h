@@ -86,9 +86,7 @@ unsigned long long ct_control_mode_number(const struct cp_control_message *m, co
 /* Asks process PID for its status: M becomes the reply. Returns as ct_control_ask. */
 char *ct_control_status(int pid, struct cp_control_message *m);
 
-/* control_modes.c
- *
- * The modes by the names that profiled processes know. */
+/* The modes by the names that profiled processes know. */
 
 enum { CT_CPU, CT_WALL, CT_HEAP, CT_LOCK, CT_IO, CT_EVENT, CT_MODES };
 
@@ -354,7 +352,7 @@ struct ct_window_how {
  * known. */
 struct ct_window_taken {
 	struct ct_profile *profile; /* NULL: none; see the results */
-	/* Profiles of the mode's companions (control_modes.c). NULL: there is no such companion, it
+	/* Profiles of the mode's companions (control.c). NULL: there is no such companion, it
 	 * isn't wanted (see ONLY), or it is empty (see EMPTY). */
 	struct ct_profile *companions[CT_COMPANIONS];
 	bool ending; /* the process has written its files: it is about to end */

@@ -360,7 +360,7 @@ void ct_out_guard_progress(const char *text);
 /* target.c
  *
  * Files that the tool writes, as a whole or not at all, and never through a link that another user
- * made. For write.c and flame_file.c. */
+ * made. For write.c and flame.c. */
 
 struct ct_target {
 	FILE *to;

@@ -3,6 +3,7 @@
 #include "dwarf/dwarf.h"
 #include "flame/flame.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,3 +246,33 @@ const struct ct_verb ct_verb_flame = {
 	.least = 1,
 	.run = verb_flame,
 };
+
+static int write_stdout(ct_flame_writer *write, const void *what)
+{
+	write(what, stdout);
+	if (fflush(stdout))
+		return -errno;
+	return ferror(stdout) ? -EIO : 0;
+}
+
+static int write_target(const char *path, ct_flame_writer *write, const void *what)
+{
+	struct ct_target t;
+	int error = ct_target_open(&t, path);
+
+	if (error)
+		return error;
+	write(what, t.to);
+	return ct_target_close(&t, 0);
+}
+
+int ct_flame_file(const char *path, ct_flame_writer *write, const void *what)
+{
+	bool standard = !path || !strcmp(path, "-");
+	int error = standard ? write_stdout(write, what) : write_target(path, write, what);
+
+	if (error)
+		fprintf(stderr, "cprof: %s can't be written: %s\n",
+			standard ? "standard output" : path, strerror(-error));
+	return error ? CT_FAILED : CT_OK;
+}

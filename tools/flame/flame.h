@@ -217,6 +217,16 @@ struct ct_flame_packer ct_flame_data_begin(FILE *to, const char *key);
 void ct_flame_data_number(struct ct_flame_packer *p, uint64_t n);
 void ct_flame_data_end(struct ct_flame_packer *p);
 
+/* Text files that flame, folded and convert write, as a whole or not at all. They have mode 0600
+ * like profiles (core.h), because they contain names, paths and labels.
+ */
+
+typedef void ct_flame_writer(const void *what, FILE *to);
+
+/* WRITE writes WHAT to PATH; NULL or "-" is stdout. Returns CT_OK, or CT_FAILED after an error
+ * message. */
+int ct_flame_file(const char *path, ct_flame_writer *write, const void *what);
+
 /* flame_source.c
  *
  * Returns the source lines, with their values of the type that is shown first, of the functions
@@ -249,18 +259,6 @@ extern const char *const ct_flame_script[];
 void ct_flame_text_markup(FILE *to, const char *text, size_t length);
 
 extern const struct ct_verb ct_verb_flame;
-
-/* flame_file.c
- *
- * Text files that flame, folded and convert write, as a whole or not at all. They have mode 0600
- * like profiles (core.h), because they contain names, paths and labels.
- */
-
-typedef void ct_flame_writer(const void *what, FILE *to);
-
-/* WRITE writes WHAT to PATH; NULL or "-" is stdout. Returns CT_OK, or CT_FAILED after an error
- * message. */
-int ct_flame_file(const char *path, ct_flame_writer *write, const void *what);
 
 /* flame_sides.c
  *
@@ -323,7 +321,7 @@ struct ct_folded {
 	bool annotate; /* _[i] inlined, _[k] kernel, _[j] JIT */
 };
 
-/* WHAT is a struct ct_folded; see flame_file.c. */
+/* WHAT is a struct ct_folded; see flame.c. */
 void ct_folded_write(const void *what, FILE *to);
 
 extern const struct ct_verb ct_verb_folded;

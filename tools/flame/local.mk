@@ -2,7 +2,6 @@
 TOOL_SOURCES += \
 	%D%/flame.c \
 	%D%/flame_data.c \
-	%D%/flame_file.c \
 	%D%/flame_frames.c \
 	%D%/flame_map.c \
 	%D%/flame_sides.c \

@@ -2,7 +2,6 @@
 TOOL_SOURCES += \
 	%D%/push.c \
 	%D%/push_command.c \
-	%D%/push_files.c \
 	%D%/push_follow.c \
 	%D%/push_item.c \
 	%D%/push_labels.c \

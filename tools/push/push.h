@@ -308,9 +308,7 @@ int ct_push_end(struct ct_push *p);
 /* Until the end: calls LOOK every second, which returns whether to go on, and takes windows. */
 void ct_push_loop(struct ct_push *p, bool (*look)(struct ct_push *p, void *arg), void *arg);
 
-/* push_files.c
- *
- * Files of a directory whose names begin with a time, oldest first. For push_spool.c and
+/* Files of a directory whose names begin with a time, oldest first. For push_spool.c and
  * push_send.c.
  */
 

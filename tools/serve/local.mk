@@ -3,7 +3,6 @@ TOOL_SOURCES += \
 	%D%/serve.c \
 	%D%/serve_exchange.c \
 	%D%/serve_helper.c \
-	%D%/serve_html.c \
 	%D%/serve_http.c \
 	%D%/serve_jobs.c \
 	%D%/serve_list.c \
@@ -12,9 +11,7 @@ TOOL_SOURCES += \
 	%D%/serve_process.c \
 	%D%/serve_processes.c \
 	%D%/serve_profile.c \
-	%D%/serve_reply.c \
 	%D%/serve_route.c \
-	%D%/serve_sums.c \
 	%D%/serve_text.c \
 	%D%/serve_threads.c \
 	%D%/serve_windows.c

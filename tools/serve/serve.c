@@ -2,10 +2,12 @@
 /* cprof serve: the profiles of running processes over HTTP. */
 #include "serve/serve.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "flame/flame.h"
 #include "verbs/verbs.h"
 
 static struct {
@@ -149,3 +151,169 @@ const struct ct_verb ct_verb_serve = {
 	.tables = tables,
 	.run = verb_serve,
 };
+
+void ct_serve_reply_set(struct ct_serve_reply *reply, unsigned status, const char *type,
+			const char *file)
+{
+	reply->status = status;
+	snprintf(reply->type, sizeof(reply->type), "%s", type);
+	snprintf(reply->file, sizeof(reply->file), "%s", file);
+	reply->error = false;
+}
+
+void ct_serve_reply_fail(struct ct_serve_out *out, unsigned status, const char *fmt, ...)
+{
+	va_list args;
+
+	ct_serve_reply_set(out->reply, status, CT_SERVE_PLAIN, "");
+	out->reply->error = true;
+	rewind(out->body);
+	if (ftruncate(fileno(out->body), 0))
+		return;
+	va_start(args, fmt);
+	vfprintf(out->body, fmt, args);
+	va_end(args);
+	fputc('\n', out->body);
+}
+
+void ct_serve_html_text(FILE *to, const char *text)
+{
+	ct_flame_text_markup(to, text, strlen(text));
+}
+
+static void lines(const char *const *text, FILE *to)
+{
+	for (; *text; text++)
+		fputs(*text, to);
+}
+
+static void begin_page(FILE *to, const char *title, const char *kind)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "script-src "
+	      "'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; frame-src "
+	      "'self'\">\n"
+	      "<title>",
+	      to);
+	ct_serve_html_text(to, title);
+	fputs("</title>\n<style>\n", to);
+	lines(ct_serve_style, to);
+	fprintf(to, "</style>\n</head>\n<body%s>\n", kind);
+}
+
+void ct_serve_html_begin(FILE *to, const char *title)
+{
+	begin_page(to, title, "");
+}
+
+void ct_serve_html_begin_home(FILE *to, const char *title)
+{
+	begin_page(to, title, " class=\"home\"");
+}
+
+void ct_serve_html_end(FILE *to)
+{
+	fputs("</body>\n</html>\n", to);
+}
+
+void ct_serve_html_script(FILE *to)
+{
+	fputs("<script>\n", to);
+	lines(ct_serve_script, to);
+	fputs("</script>\n", to);
+}
+
+/* A heap profile's time is that of the dump. The allocated bytes tell whether the mode was off
+ * meanwhile or the process called exec: otherwise they never get less. */
+static bool has_less(const struct ct_profile *p)
+{
+	for (size_t i = 0; i < p->sample_count; i++)
+		for (size_t t = 0; t < p->type_count; t++)
+			if (!ct_model_is_of_moment(p, t) && ct_values(p, i)[t] < 0)
+				return true;
+	return false;
+}
+
+static void scale(struct ct_profile *p, double moment, double other)
+{
+	double *ratios = ct_memory_alloc((p->type_count + 1) * sizeof(*ratios));
+
+	for (size_t i = 0; i < p->type_count; i++)
+		ratios[i] = ct_model_is_of_moment(p, i) ? moment : other;
+	ct_combine_header_scale(p, ratios);
+	free(ratios);
+	p->comment_count = 0;
+}
+
+struct ct_profile *ct_serve_sums_joined(struct ct_profile *p)
+{
+	struct ct_profile *whole = p ? ct_combine(&p, 1) : NULL;
+
+	ct_model_free(p);
+	return whole;
+}
+
+struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile *before)
+{
+	struct ct_profile *both[2] = { p, before }, *window = NULL;
+
+	if (ct_flame_sides_equal_types(p, before)) {
+		scale(before, -1, -1);
+		window = ct_combine(both, 2);
+	}
+	if (window && has_less(window)) {
+		ct_model_free(window);
+		window = NULL;
+	}
+	/* With a duration, a receiver would take the memory in use for the window's. */
+	if (window) {
+		window->time_nanos = before->time_nanos;
+		window->duration_nanos = p->time_nanos - before->time_nanos;
+	}
+	ct_model_free(before);
+	if (!window)
+		return ct_serve_sums_joined(p); /* another run, so all of it is new */
+	ct_model_free(p);
+	return window;
+}
+
+static void add_missing(struct ct_profile *p, unsigned count)
+{
+	char *text = ct_memory_printf("# note: %u earlier windows that this client missed are not "
+				      "in this profile: there was no room for them",
+				      count);
+
+	ct_model_add_comment(p, ct_model_string(p, text));
+	free(text);
+}
+
+struct ct_profile *ct_serve_sums_with_parts(const struct ct_serve_window *w, struct ct_profile *p)
+{
+	struct ct_profile *all[CT_SERVE_PARTS + 1], *sum;
+	unsigned missing = w->missing;
+	size_t n = 0;
+	char *why;
+
+	for (unsigned i = 0; i < w->part_count; i++) {
+		struct ct_profile *part = ct_control_profile_read(w->parts[i].fd, &why);
+
+		if (part)
+			scale(part, 0, 1);
+		else
+			free(why);
+		/* The mode may have begun anew with other types. */
+		if (part && ct_flame_sides_equal_types(part, p))
+			all[n++] = part;
+		else
+			ct_model_free(part);
+	}
+	all[n++] = p;
+	sum = ct_combine(all, n);
+	while (n > 0)
+		ct_model_free(all[--n]);
+	if (missing && sum)
+		add_missing(sum, missing);
+	return sum;
+}

@@ -203,6 +203,33 @@ void ct_serve_reply_set(struct ct_serve_reply *reply, unsigned status, const cha
 void ct_serve_reply_fail(struct ct_serve_out *out, unsigned status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Pages of `cprof serve`.
+ */
+
+/* Writes everything up to the body's first element; TITLE is plain text. */
+void ct_serve_html_begin(FILE *to, const char *title);
+/* The same for the page of processes, whose body fills the window. */
+void ct_serve_html_begin_home(FILE *to, const char *title);
+void ct_serve_html_end(FILE *to);
+/* Writes the script of the page of processes. */
+void ct_serve_html_script(FILE *to);
+/* Writes text that may contain anything. */
+void ct_serve_html_text(FILE *to, const char *text);
+
+/* The files of tools/serve/page/ as text, ended by NULL; made by tools/flame/page/embed.sh. */
+extern const char *const ct_serve_style[];
+extern const char *const ct_serve_script[];
+
+/* Adds or subtracts profiles of one process; in a worker. */
+
+/* Returns P with equal rows joined, or NULL. Frees P. */
+struct ct_profile *ct_serve_sums_joined(struct ct_profile *p);
+/* Returns the change from BEFORE to P; P, if BEFORE is of another run. Frees both. */
+struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile *before);
+/* Returns the sum of P and what was taken from window W before. Frees P. Memory in use is that of
+ * P. */
+struct ct_profile *ct_serve_sums_with_parts(const struct ct_serve_window *w, struct ct_profile *p);
+
 /* serve_listen.c
  *
  * The address at which `cprof serve` listens, and the host names that requests may use. */
@@ -404,25 +431,6 @@ extern struct ct_serve_exchange *ct_serve_exchange_all;
  * Returns at once if another helper does that. Returns the exit status. */
 int ct_serve_helper(const char *address, int (*serve)(const char *address));
 
-/* serve_html.c
- *
- * Pages of `cprof serve`.
- */
-
-/* Writes everything up to the body's first element; TITLE is plain text. */
-void ct_serve_html_begin(FILE *to, const char *title);
-/* The same for the page of processes, whose body fills the window. */
-void ct_serve_html_begin_home(FILE *to, const char *title);
-void ct_serve_html_end(FILE *to);
-/* Writes the script of the page of processes. */
-void ct_serve_html_script(FILE *to);
-/* Writes text that may contain anything. */
-void ct_serve_html_text(FILE *to, const char *text);
-
-/* The files of tools/serve/page/ as text, ended by NULL; made by tools/flame/page/embed.sh. */
-extern const char *const ct_serve_style[];
-extern const char *const ct_serve_script[];
-
 /* serve_processes.c
  *
  * The served processes and their statuses. Called by the workers for /, /targets and /metrics. */
@@ -452,18 +460,6 @@ bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode
 
 /* Are the mode's losses nanoseconds of waiting, and not samples? */
 bool ct_serve_processes_loses_time(const char *mode);
-
-/* serve_sums.c
- *
- * Adds or subtracts profiles of one process; in a worker. */
-
-/* Returns P with equal rows joined, or NULL. Frees P. */
-struct ct_profile *ct_serve_sums_joined(struct ct_profile *p);
-/* Returns the change from BEFORE to P; P, if BEFORE is of another run. Frees both. */
-struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile *before);
-/* Returns the sum of P and what was taken from window W before. Frees P. Memory in use is that of
- * P. */
-struct ct_profile *ct_serve_sums_with_parts(const struct ct_serve_window *w, struct ct_profile *p);
 
 /* serve_profile.c */
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out);

@@ -7,7 +7,7 @@
 
 #include "sample/thread.h"
 
-/* cpu_settings.c
+/* cpu_mode.c
  *
  * The CPU mode's settings.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CPU time as a mode: the contents and comments of its file. The engines are in cpu.c. */
-
-#include "modes/cpu/cpu.h"
 #include "collect/collect.h"
+#include "modes/cpu/cpu.h"
 #include "modes/cpu/signal/cpu_signal.h"
+#include "settings/config_rows.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -183,4 +183,34 @@ const struct cp_mode_ops cp_mode_cpu = {
 	.fork_child = fork_child,
 	.exec_begin = cp_cpu_exec_begin,
 	.exec_failed = cp_cpu_exec_failed,
+};
+
+#define CP_CONFIG_IN struct cp_cpu_settings
+CP_CONFIG_FITS(struct cp_cpu_settings);
+
+/* clang-format off */
+static const struct cp_config_row rows[] = {
+	NUMBER("CPUPROFILE_FREQUENCY", frequency, "99", 1, 10000, "samples per CPU second", OPTION(frequency), LIVE),
+	CHOICE("CPROF_CPU_ENGINE", engine, "auto", "auto", "timer", "perf"),
+};
+/* clang-format on */
+
+/* The profiler always has one timer per thread, so CPUPROFILE_PER_THREAD_TIMERS is ignored
+ * silently. */
+static void check_timer_signal(const struct cp_config_reader *r, struct cp_config *c)
+{
+	static const char *const prof[] = { "PROF", "SIGPROF", "27" };
+	const char *value = cp_config_reader_get(r, "CPUPROFILE_TIMER_SIGNAL");
+	unsigned ignored;
+
+	if (value && cp_config_values_choice(value, prof, 3, &ignored))
+		cp_config_reader_say(r, "CPUPROFILE_TIMER_SIGNAL", value, "PROF or 27", "PROF");
+}
+
+const struct cp_config_mode cp_cpu_settings = {
+	.variable = "CPUPROFILE",
+	.path_option = offsetof(struct cprof_options, cpu_path),
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.read = check_timer_signal,
 };

@@ -2,7 +2,6 @@
 LIB_SOURCES += \
 	%D%/cpu.c \
 	%D%/cpu_mode.c \
-	%D%/cpu_settings.c \
 	%D%/cpu_timer.c
 SIGSAFE_SOURCES += \
 	%D%/signal/cpu_edges.c \

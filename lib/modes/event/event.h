@@ -45,7 +45,7 @@ void cp_event_control_fork_child(struct cp_thread *t);
 void cp_event_control_exec_begin(void);
 void cp_event_control_exec_failed(void);
 
-/* event_settings.c
+/* event_mode.c
  *
  * The event mode's settings.
  */

@@ -4,6 +4,7 @@
 #include "modes/event/event.h"
 #include "modes/event/signal/event_hit.h"
 #include "output/output.h"
+#include "settings/config_rows.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -108,4 +109,22 @@ const struct cp_mode_ops cp_mode_event = {
 	.fork_child = fork_child,
 	.exec_begin = cp_event_control_exec_begin,
 	.exec_failed = cp_event_control_exec_failed,
+};
+
+#define CP_CONFIG_IN struct cp_event_settings
+CP_CONFIG_FITS(struct cp_event_settings);
+
+/* clang-format off */
+static const struct cp_config_row rows[] = {
+	TEXT("CPROF_EVENT", event, CP_EVENT_NAMES_ACCEPTED, "page-faults", "page-faults", .standard = "page-faults",
+	     .is_good = cp_event_names_is_good, OPTION(event)),
+	NUMBER("CPROF_EVENT_PERIOD", period, NULL, 1, 1000000000, "events", OPTION(event_period), LIVE),
+};
+/* clang-format on */
+
+const struct cp_config_mode cp_event_settings = {
+	.variable = "EVENTPROFILE",
+	.path_option = offsetof(struct cprof_options, event_path),
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
 };

@@ -2,7 +2,6 @@
 LIB_SOURCES += \
 	%D%/event_control.c \
 	%D%/event_mode.c \
-	%D%/event_names.c \
-	%D%/event_settings.c
+	%D%/event_names.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/signal/event_hit.c

@@ -39,6 +39,13 @@ const char *cp_heap_unseen(void);
 struct cp_module_diff *cp_heap_before_unload(void);
 void cp_heap_after_unload(struct cp_module_diff *u);
 
+/* Writes the memory in use as text, the largest stacks first. At exit, this is the leaked memory.
+ */
+
+/* Add one line for each of the few stacks that hold the most, and one line for the total. Call
+ * after the names were updated. */
+void cp_heap_leaks_report(struct cp_comments *out, const struct cp_run *r);
+
 /* heap_budget.c
  *
  * An interval between samples that follows the program: CPROF_HEAP_BUDGET samples a second, or as
@@ -82,7 +89,7 @@ void cp_heap_budget_see(uint64_t interval);
 /* Return the interval to go on with: INTERVAL is in force, SAMPLES were counted so far. */
 uint64_t cp_heap_budget_tick(uint64_t interval, uint64_t samples, uint64_t now_ns);
 
-/* heap_settings.c
+/* heap_mode.c
  *
  * The heap mode's settings.
  */
@@ -96,7 +103,7 @@ struct cp_heap_settings {
 	 * off */
 	uint64_t allocated, freed, in_use;
 	uint64_t time_ns; /* HEAP_PROFILE_TIME_INTERVAL; 0 = off */
-	unsigned views;	  /* CPROF_HEAP_VIEWS: ask cp_heap_settings_shows */
+	unsigned views;	  /* CPROF_HEAP_VIEWS: ask cp_heap_shows */
 	bool mmap;	  /* HEAP_PROFILE_MMAP turns on the view MMAP, whatever VIEWS has */
 	bool use_pid;	  /* HEAPPROFILE_USE_PID=1 (gperftools): pid in the name, also in the first
 			     process */
@@ -112,7 +119,12 @@ enum cp_heap_view {
 
 /* Is VIEW to be recorded? By default RESIDENT is, except in exact mode: there a dump would take a
  * quarter longer, because nothing else looks at each live block. */
-bool cp_heap_settings_shows(const struct cp_heap_settings *s, enum cp_heap_view view);
+static inline bool cp_heap_shows(const struct cp_heap_settings *s, enum cp_heap_view view)
+{
+	unsigned views = s->views & CP_CONFIG_UNSET && s->interval <= 1 ? 0 : s->views;
+
+	return (view == CP_HEAP_VIEW_MMAP && s->mmap) || (views >> view & 1);
+}
 
 struct cp_config_mode;
 
@@ -156,15 +168,6 @@ void cp_heap_census_look(struct cp_heap_census_sums *to);
 uint64_t cp_heap_census_add(struct cp_run *r);
 /* Returns the sums of the last call of add. */
 const struct cp_heap_census_sums *cp_heap_census_sums(void);
-
-/* heap_leaks.c
- *
- * Writes the memory in use as text, the largest stacks first. At exit, this is the leaked memory.
- */
-
-/* Add one line for each of the few stacks that hold the most, and one line for the total. Call
- * after the names were updated. */
-void cp_heap_leaks_report(struct cp_comments *out, const struct cp_run *r);
 
 /* heap_report.c
  *

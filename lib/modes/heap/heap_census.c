@@ -36,7 +36,7 @@ static void begin_census(void)
 void cp_heap_census_start(const struct cp_heap_settings *s, uint64_t seed)
 {
 	my.one_in = 0;
-	if (!cp_heap_settings_shows(s, CP_HEAP_VIEW_FRAGMENTATION) || !cp_census_switch)
+	if (!cp_heap_shows(s, CP_HEAP_VIEW_FRAGMENTATION) || !cp_census_switch)
 		return;
 	my.one_in = cp_heap_census_pages;
 	my.seed = cp_poisson_seed(seed, my.one_in);

@@ -3,17 +3,19 @@
  * the comments. */
 #include "modes/heap/heap.h"
 
-#include "host/real.h"
-#include "modes/heap/allocator.h"
-#include "modes/heap/signal/heap_exact.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "host/real.h"
+#include "modes/heap/allocator.h"
+#include "modes/heap/signal/census.h"
+#include "modes/heap/signal/heap_exact.h"
+#include "settings/config_rows.h"
 
 #define L(x) ((unsigned long)(x))
 
 static bool shows(const struct cp_config *c, enum cp_heap_view view)
 {
-	return cp_heap_settings_shows(cp_config_of(c, CPROF_HEAP), view);
+	return cp_heap_shows(cp_config_of(c, CPROF_HEAP), view);
 }
 
 static void heap_labels(const struct cp_run *r, const struct cp_stack *s,
@@ -332,4 +334,118 @@ const struct cp_mode_ops cp_mode_lifetimes = {
 	.mark = cp_stack_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
 	.settle = cp_heap_rows_settle,
+};
+
+static bool wants_census(const struct cp_config *c)
+{
+	return shows(c, CP_HEAP_VIEW_FRAGMENTATION);
+}
+
+static uint64_t period_of_pages(const struct cp_run *r)
+{
+	return cp_pages_kernel() *
+	       (cp_heap_census_sums()->one_in ? cp_heap_census_sums()->one_in : 1);
+}
+
+enum { LOST_MEMORY, LOST_UNSEEN, COUNTS };
+
+static void count_fragmentation(const struct cp_run *r, struct cp_vec *to)
+{
+	struct cp_census_lost lost = cp_census_lost();
+
+	if (!cp_vec_extend(to, COUNTS))
+		return;
+	*CP_VEC_AT(to, uint64_t, LOST_MEMORY) = lost.memory;
+	*CP_VEC_AT(to, uint64_t, LOST_UNSEEN) = lost.unseen;
+}
+
+static void report_census(struct cp_comments *out, const struct cp_run *r,
+			  const struct cp_config *c)
+{
+	const struct cp_heap_census_sums *s = cp_heap_census_sums();
+
+	cp_comments_line(out,
+			 "fragmentation: one page in %u is watched; %lu of them have blocks, %lu "
+			 "more are swapped out; of all pages with blocks %lu bytes are free, "
+			 "standard error %lu",
+			 s->one_in, L(s->pages), L(s->away), L(s->held), L(s->error));
+	cp_comments_line(
+		out,
+		"fragmentation: lost: %lu blocks for lack of memory; %lu without a stack or of "
+		"an earlier run; %lu frees that were not seen",
+		L(cp_comments_own(out, LOST_MEMORY)), L(s->before),
+		L(cp_comments_own(out, LOST_UNSEEN) + s->stale));
+	if (s->assumed)
+		cp_comments_line(out, "note: which pages are in memory is not known: "
+				      "/proc/thread-self/pagemap can't be read");
+	if (r->late)
+		cp_comments_line(out, "note: started while the program ran: blocks that were "
+				      "allocated before count as free");
+	cp_comments_line(out, "cost: %lu kB for pages", L(cp_census_mapped() >> 10));
+}
+
+/* What the blocks on partly used pages keep in memory. */
+const struct cp_mode_ops cp_mode_fragmentation = {
+	.name = "fragmentation",
+	.parent = CPROF_HEAP,
+	.types = { { "page_objects", "count" },
+		   { "page_space", "bytes" },
+		   { "held_pages", "count" },
+		   { "held_space", "bytes" } },
+	.type_count = 4,
+	.moments = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3,
+	.period_type = { "space", "bytes" },
+	.drop_frames = CP_HEAP_ALLOCATES,
+	.period = period_of_pages,
+	.report = report_census,
+	.count = count_fragmentation,
+	.wanted = wants_census,
+	.start = start_nothing,
+	.mark = cp_stack_depot_take_fresh,
+	.collect = cp_heap_rows_collect,
+	.settle = cp_heap_rows_settle,
+};
+
+#define CP_CONFIG_IN struct cp_heap_settings
+CP_CONFIG_FITS(struct cp_heap_settings);
+
+#define BYTES "a size as 1G or 100M, or 0 for off"
+
+/* clang-format off */
+static const struct cp_config_row rows[] = {
+	SWITCH("HEAPPROFILE_USE_PID", use_pid, "0"),
+	SIZE("CPROF_HEAP_INTERVAL", interval, "512K", 1, UINT64_C(1) << 30,
+	     "a size as 512K or 1M (1 to 1G; 1: every allocation)", OPTION(heap_interval), LIVE),
+	NUMBER("CPROF_HEAP_BUDGET", budget, NULL, 0, 1000000, "samples a second, or 1% to 100% of the CPU time (0: the interval stays)", OR_PERCENT, LIVE),
+	SIZE("HEAP_PROFILE_ALLOCATION_INTERVAL", allocated, NULL, 0, UINT64_MAX, BYTES),
+	SIZE("HEAP_PROFILE_DEALLOCATION_INTERVAL", freed, NULL, 0, UINT64_MAX, BYTES),
+	SIZE("HEAP_PROFILE_INUSE_INTERVAL", in_use, NULL, 0, UINT64_MAX, BYTES),
+	DURATION("HEAP_PROFILE_TIME_INTERVAL", time_ns, NULL, CP_CONFIG_DUMP_MIN, CP_CONFIG_DUMP_MAX,
+		 "seconds or a duration as 10m, or 0 for off"),
+	SWITCH("HEAP_PROFILE_MMAP", mmap, "0", OPTION(heap_mmap)),
+	LIST("CPROF_HEAP_VIEWS", views, "resident", "resident", "lifetimes", "fragmentation", "mmap"),
+};
+/* clang-format on */
+
+static void read_mmap_switches(const struct cp_config_reader *r, struct cp_config *c)
+{
+	struct cp_heap_settings *s = cp_config_of(c, CPROF_HEAP);
+	bool only = cp_config_reader_switch(r, "HEAP_PROFILE_ONLY_MMAP");
+
+	if (only)
+		cp_config_reader_say(r, "HEAP_PROFILE_ONLY_MMAP", "1",
+				     "0: mappings have a file beside the heap's",
+				     "HEAP_PROFILE_MMAP=1");
+	if (cp_config_reader_switch(r, "HEAP_PROFILE_MMAP_LOG"))
+		cp_config_reader_say(r, "HEAP_PROFILE_MMAP_LOG", "1", "0: mappings are not logged",
+				     "0");
+	s->mmap |= only;
+}
+
+const struct cp_config_mode cp_heap_settings = {
+	.variable = "HEAPPROFILE",
+	.path_option = offsetof(struct cprof_options, heap_path),
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.read = read_mmap_switches,
 };

@@ -11,7 +11,7 @@
 
 static bool shows(const struct cp_config *c, enum cp_heap_view view)
 {
-	return cp_heap_settings_shows(cp_config_of(c, CPROF_HEAP), view);
+	return cp_heap_shows(cp_config_of(c, CPROF_HEAP), view);
 }
 
 static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)

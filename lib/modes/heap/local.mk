@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/allocator.c \
-	%D%/fragmentation_mode.c \
 	%D%/heap.c \
 	%D%/heap_budget.c \
 	%D%/heap_census.c \
-	%D%/heap_leaks.c \
 	%D%/heap_mode.c \
 	%D%/heap_report.c \
 	%D%/heap_rows.c \
-	%D%/heap_settings.c \
 	%D%/heap_views.c \
 	%D%/jemalloc_hooks.c \
 	%D%/mappings.c \
 	%D%/memory_table.c \
 	%D%/memory_use.c
 PRELOAD_SOURCES += \
-	%D%/hooks/aligned.c \
 	%D%/hooks/census_calls.c \
-	%D%/hooks/census_forms.c \
 	%D%/hooks/jemalloc.c \
 	%D%/hooks/malloc.c \
 	%D%/hooks/new.c

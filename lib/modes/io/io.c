@@ -2,11 +2,13 @@
 /* Input and output: the control half of the mode, and its entry in the table of modes. The event
  * half is lib/modes/io/signal/io_event.c; the interposed functions are in lib/modes/io/hooks/.
  */
-
+#include "base/start_data.h"
 #include "collect/collect.h"
 #include "host/real.h"
 #include "modes/io/io.h"
+#include "modes/io/signal/io_signal.h"
 #include "modes/io/signal/io_wake.h"
+#include "settings/config_rows.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -222,4 +224,39 @@ const struct cp_mode_ops cp_mode_io_wakers = {
 	.thread_label = &cp_io_wakers_label,
 	.thread_end = thread_end,
 	.fork_child = wakers_fork_child,
+};
+
+struct cp_io_real cp_io_real CP_START_DATA;
+
+#define WANTED(minor, type, name, parameters)                                                      \
+	{ .at = offsetof(struct cp_io_real, name), .since = minor },
+static const struct cp_real_wanted wanted[] = { CP_IO_REAL_FUNCTIONS(WANTED) };
+#define NAME(minor, type, name, parameters) #name "\0"
+static const char wanted_names[] = CP_IO_REAL_FUNCTIONS(NAME);
+
+int cp_io_real_resolve(void)
+{
+	int missing =
+		cp_real_find(&cp_io_real, wanted, sizeof(wanted) / sizeof(*wanted), wanted_names);
+
+	/* From now on a call with the mode off is one comparison and a jump. */
+	cp_and_seqcst(&cp_io_active, ~(uint32_t)CP_IO_EARLY);
+	return missing;
+}
+
+#define CP_CONFIG_IN struct cp_io_settings
+CP_CONFIG_FITS(struct cp_io_settings);
+
+/* clang-format off */
+static const struct cp_config_row rows[] = {
+	CHOICE("CPROF_IO_TARGET", target, "none", "none", "last", "full"),
+	SWITCH("CPROF_IO_WAKERS", wakers, "0"),
+};
+/* clang-format on */
+
+const struct cp_config_mode cp_io_settings = {
+	.variable = "IOPROFILE",
+	.path_option = offsetof(struct cprof_options, io_path),
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
 };

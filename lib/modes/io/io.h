@@ -30,7 +30,7 @@ const char *cp_io_names_op(unsigned op);
 /* "ENOENT"; for a number without a well-known name the number, in BUFFER. */
 const char *cp_io_names_error(unsigned error, char *buffer, size_t size);
 
-/* io_real.c
+/* io.c
  *
  * The originals of the functions that the I/O mode interposes; see host/real.h.
  */
@@ -162,7 +162,7 @@ void cp_io_rows_report(struct cp_comments *out, const struct cp_run *r);
 /* Return TICKS of R's clock in ns. */
 uint64_t cp_io_rows_ns(const struct cp_run *r, uint64_t ticks);
 
-/* io_settings.c
+/* io.c
  *
  * The I/O mode's settings.
  */

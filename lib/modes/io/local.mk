@@ -2,9 +2,7 @@
 LIB_SOURCES += \
 	%D%/io.c \
 	%D%/io_names.c \
-	%D%/io_real.c \
-	%D%/io_rows.c \
-	%D%/io_settings.c
+	%D%/io_rows.c
 PRELOAD_SOURCES += \
 	%D%/hooks/calls.c
 PRELOAD_SMALL_SOURCES += \

@@ -2,9 +2,6 @@
 LIB_SOURCES += \
 	%D%/lock.c \
 	%D%/lock_names.c \
-	%D%/lock_owner.c \
-	%D%/lock_real.c \
-	%D%/lock_settings.c \
 	%D%/lock_wakers.c
 PRELOAD_SOURCES += \
 	%D%/hooks/c11.c \

@@ -3,12 +3,15 @@
  * comments of their files. The event half is lib/modes/lock/signal/lock_event.c; the interposed
  * functions are in lib/modes/lock/hooks/.
  */
-
+#include "base/libc.h"
+#include "base/start_data.h"
+#include "base/sys.h"
+#include "base/text.h"
 #include "collect/collect.h"
 #include "host/real.h"
 #include "modes/lock/lock.h"
 #include "modes/lock/signal/lock_signal.h"
-#include "base/text.h"
+#include "settings/config_rows.h"
 
 #define L(x) ((unsigned long)(x))
 
@@ -614,4 +617,54 @@ const struct cp_mode_ops cp_mode_holders = {
 	.thread_released = released_holder,
 	.thread_label = &cp_lock_holders_label,
 	.fork_child = fork_child_holders,
+};
+
+struct cp_lock_owner cp_lock_owner_of_mutex(uint64_t lock)
+{
+	struct cp_lock_owner o = { 0, 0 };
+	pthread_mutex_t m;
+
+	if (cp_sys_peek(&m, lock, sizeof(m)) >= 0)
+		o.tid = cp_mutex_copy_owner(&m);
+	return o;
+}
+
+struct cp_lock_owner cp_lock_owner_of_rwlock(uint64_t lock)
+{
+	struct cp_lock_owner o = { 0, 0 };
+	pthread_rwlock_t l;
+
+	if (cp_sys_peek(&l, lock, sizeof(l)) >= 0)
+		o.tid = cp_rwlock_copy_owner(&l, &o.readers);
+	return o;
+}
+
+struct cp_lock_real cp_lock_real CP_START_DATA;
+
+#define WANTED(minor, type, name, parameters)                                                      \
+	{ .at = offsetof(struct cp_lock_real, name), .since = minor },
+static const struct cp_real_wanted wanted[] = { CP_LOCK_REAL_FUNCTIONS(WANTED) };
+#define NAME(minor, type, name, parameters) #name "\0"
+static const char wanted_names[] = CP_LOCK_REAL_FUNCTIONS(NAME);
+
+int cp_lock_real_resolve(void)
+{
+	return cp_real_find(&cp_lock_real, wanted, sizeof(wanted) / sizeof(*wanted), wanted_names);
+}
+
+#define CP_CONFIG_IN struct cp_lock_settings
+CP_CONFIG_FITS(struct cp_lock_settings);
+
+/* clang-format off */
+static const struct cp_config_row rows[] = {
+	DURATION("CPROF_LOCK_THRESHOLD", threshold_ns, "1us", 1, CP_CONFIG_SECOND * 3600,
+		 "a duration as 1us or 5ms (1ns to 1h), or 0", OPTION(lock_threshold_ns), LIVE),
+};
+/* clang-format on */
+
+const struct cp_config_mode cp_lock_settings = {
+	.variable = "LOCKPROFILE",
+	.path_option = offsetof(struct cprof_options, lock_path),
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
 };

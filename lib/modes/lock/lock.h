@@ -45,7 +45,7 @@ void cp_lock_names_update(struct cp_lock_names *n, const struct cp_aggregate *a,
 const char *cp_lock_names_of(const struct cp_lock_names *n, uint64_t address);
 void cp_lock_names_release(struct cp_lock_names *n);
 
-/* lock_owner.c
+/* lock.c
  *
  * Reads the owner of a lock, which libc writes into the lock.
  *
@@ -64,7 +64,7 @@ struct cp_lock_owner cp_lock_owner_of_mutex(uint64_t lock);
 /* The same for the read-write lock at LOCK; the writer is the owner. */
 struct cp_lock_owner cp_lock_owner_of_rwlock(uint64_t lock);
 
-/* lock_real.c
+/* lock.c
  *
  * The originals of the functions that the lock mode interposes; see host/real.h.
  */
@@ -127,7 +127,7 @@ int cp_lock_real_resolve(void);
 #define CP_LOCK_REAL(name)                                                                         \
 	(cp_lock_real.name ? cp_lock_real.name : (cp_lock_real_resolve(), cp_lock_real.name))
 
-/* lock_settings.c
+/* lock.c
  *
  * The lock mode's settings.
  */

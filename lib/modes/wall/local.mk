@@ -4,7 +4,6 @@ LIB_SOURCES += \
 	%D%/wall_answer.c \
 	%D%/wall_cause.c \
 	%D%/wall_mode.c \
-	%D%/wall_settings.c \
 	%D%/wall_stack.c \
 	%D%/wall_strata.c \
 	%D%/wall_exact.c \

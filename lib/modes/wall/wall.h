@@ -288,7 +288,7 @@ bool cp_wall_cause_is_libc(const char *path);
 /* Forget the kinds and the numbers of an earlier run. */
 void cp_wall_cause_forget(void);
 
-/* wall_settings.c
+/* wall_mode.c
  *
  * The wall mode's settings.
  */

@@ -152,6 +152,66 @@ static void switch_allocating(bool on)
 	ALIGNED(cp_allocator, xallocx, census_xallocx);
 }
 
+/* Allocators' own operator new and delete. The C++ library's call malloc and free, which are
+ * hooked. */
+
+static union form under_forms[FORMS]; /* the allocator's operators; empty: not wrapped */
+
+static inline __attribute__((always_inline)) void *track_new(void *p, size_t size)
+{
+	return cp_unlikely(cp_census_takes(p, size)) ? cp_census_track_new(p, size) : p;
+}
+
+#define NEW_FORM(form, symbol, parameters, arguments, member, alignment, nothrow)                  \
+	static void *on_##form parameters                                                          \
+	{                                                                                          \
+		return track_new(under_forms[form].member arguments, size);                        \
+	}
+#define DELETE_FORM(form, symbol, parameters, arguments, member, first, second)                    \
+	static void on_##form parameters                                                           \
+	{                                                                                          \
+		untrack(p);                                                                        \
+		under_forms[form].member arguments;                                                \
+	}
+NEW_FORMS(NEW_FORM)
+DELETE_FORMS(DELETE_FORM)
+
+#define ENTRY(form, symbol, parameters, arguments, member, second, third)                          \
+	[form] = { .member = on_##form },
+static const union form ours[FORMS] = { NEW_FORMS(ENTRY) DELETE_FORMS(ENTRY) };
+
+bool cp_new_forms_is_wrapped(unsigned form)
+{
+	return cp_new_forms[form].plain == ours[form].plain;
+}
+
+/* One store for each form, because other threads call through it. */
+static void switch_form(unsigned form, bool on)
+{
+	void *f;
+
+	memcpy(&f, &cp_new_forms[form], sizeof(f));
+	if (on && !cp_new_forms_is_wrapped(form) && f && cp_allocator_owns(f)) {
+		under_forms[form] = cp_new_forms[form];
+		__atomic_store_n(&cp_new_forms[form].plain, ours[form].plain, __ATOMIC_RELEASE);
+	} else if (!on && cp_new_forms_is_wrapped(form)) {
+		__atomic_store_n(&cp_new_forms[form].plain, under_forms[form].plain,
+				 __ATOMIC_RELEASE);
+	}
+}
+
+static void switch_freeing_forms(bool on)
+{
+	for (unsigned form = DELETE; form < FORMS; form++)
+		switch_form(form, on);
+}
+
+static void switch_allocating_forms(bool on)
+{
+	for (unsigned form = 0; form < DELETE; form++)
+		switch_form(form, on);
+}
+
 static void switch_all(bool on)
 {
 	static bool is_on;
@@ -163,14 +223,14 @@ static void switch_all(bool on)
 		under = cp_allocator_functions();
 		under_aligned = cp_allocator;
 		switch_freeing(true);
-		cp_census_forms_switch_freeing(true);
+		switch_freeing_forms(true);
 		switch_allocating(true);
-		cp_census_forms_switch_allocating(true);
+		switch_allocating_forms(true);
 		return;
 	}
-	cp_census_forms_switch_allocating(false);
+	switch_allocating_forms(false);
 	switch_allocating(false);
-	cp_census_forms_switch_freeing(false);
+	switch_freeing_forms(false);
 	switch_freeing(false);
 }
 

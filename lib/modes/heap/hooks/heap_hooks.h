@@ -9,15 +9,10 @@
 
 /* census_calls.c
  *
- * Hooks of the page census: census_calls.c for C's functions, census_forms.c for C++'s operators.
- * preload/init.c calls prepare before the first run.
+ * Hooks of the page census. preload/init.c calls prepare before the first run.
  */
 
 void cp_census_calls_prepare(void);
-
-/* Make the allocator's own operators track blocks, or stop them. */
-void cp_census_forms_switch_freeing(bool on);
-void cp_census_forms_switch_allocating(bool on);
 
 /* The forms of operator new and delete, which new.c has, as X(form, symbol, parameters, arguments,
  * member of union form, the second and the third argument of the slow way). Those of the C++
