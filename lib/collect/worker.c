@@ -82,7 +82,7 @@ static struct {
 	char text[KEPT];
 } kept;
 
-static void keep_tls(const char *t, size_t n)
+static void keep_line(const char *t, size_t n)
 {
 	cp_futex_lock_acquire(&kept.lock);
 	if (n <= KEPT - kept.size) {
@@ -126,7 +126,7 @@ static void speak(const char *t, size_t n)
 	if (fd >= 0)
 		work->line(fd, t, n);
 	else if (fd != -EBADF) /* -EBADF: the program has no descriptor 2 */
-		keep_tls(t, n);
+		keep_line(t, n);
 	if (fd >= 0 && !in_table)
 		cp_sys_close(fd);
 }

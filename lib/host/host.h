@@ -343,8 +343,7 @@ bool cp_profiled_retired(void);
  * preserves errno. */
 bool cp_send_self_self_signal(int code, union sigval value);
 
-/* Return true if SIG to TID of PID was SIGPROF to the calling thread and was sent by
- * cp_send_self_self_signal. */
+/* If SIG to TID of PID is a SIGPROF to the calling thread, send it. Returns true if it was sent. */
 static inline bool cp_send_self_tgkill(pid_t pid, pid_t tid, int sig)
 {
 	return sig == SIGPROF && tid == cp_sys_gettid() && pid == cp_sys_getpid() &&

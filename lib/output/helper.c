@@ -224,7 +224,7 @@ static int unix_socket(void)
 	return (int)cp_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Has another user taken the name? */
+/* False: another user has taken the name. */
 static bool is_own_users(int fd)
 {
 	struct ucred its;

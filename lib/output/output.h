@@ -207,8 +207,8 @@ int cp_dump_written_path(const struct cp_run *r, char *to, size_t size);
 /* Copy the path that cp_dump_final writes next to TO. Returns 0 or -ENAMETOOLONG. Any context; the
  * lock is not needed. */
 int cp_dump_path(const struct cp_run *r, char *to, size_t size);
-/* The next three write only the run's end if R has SINCE_NS. */
-/* Write to the next numbered file. REASON goes into its comments; NULL: no reason is given. */
+/* This and the next two that write, write only the run's end if R has SINCE_NS. Write to the next
+ * numbered file. REASON goes into its comments; NULL: no reason is given. */
 int cp_dump_numbered(struct cp_run *r, const struct cp_config *c, const char *reason);
 /* Removes the file of R's dump NUMBER. */
 void cp_dump_remove(const struct cp_run *r, unsigned number);
@@ -350,7 +350,7 @@ struct cp_mode_ops {
 	void (*labels)(const struct cp_run *r, const struct cp_stack *s,
 		       struct cp_encode_labels *to);
 	/* Adds the mode's comments: settings, losses, costs. Counts are those of R's window, if R
-	 * is one: cp_run_counted and cp_run_own tell them. */
+	 * is one: cp_run_counted tells them. */
 	void (*report)(struct cp_comments *out, const struct cp_run *r, const struct cp_config *c);
 
 	/* Adds the numbers that REPORT prints besides the counters (thread.h) to TO, a vector of

@@ -329,7 +329,7 @@ void cp_strata_release(struct cp_strata *st);
  *
  * Measures how fast the processor's counter (cp_ticks) runs, by comparing it with the clock at two
  * times. The rate is used for the cost of handlers (run.c) and for the length of short waits
- * (modes/lock/signal/lock_clock.h). Any thread, no lock; each cp_tick_watch has one user.
+ * (sample/lock_clock.h). Any thread, no lock; each cp_tick_watch has one user.
  */
 
 /* A rate is in ns per tick, multiplied by two to this power. */

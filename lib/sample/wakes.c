@@ -219,8 +219,8 @@ void cp_wakes_end(const struct cp_wakes_wait *w, unsigned of, enum cp_wakes_how 
 		cp_count_mode(event.mode, CP_COUNT_LOST_PAUSED, 1);
 		sample = false;
 	}
-	/* Acquire: pairs with the release in entries_of. Waits that are no samples take wakes, too,
-	 * so that the others don't. */
+	/* Acquire: pairs with the release in entries_of. A wait that is no sample takes its wake,
+	 * too: else a later sample would take it for its own. */
 	if ((how == CP_WAKES_WOKEN || how == CP_WAKES_WOKEN_LAST) &&
 	    cp_load_relaxed(&b->newest) >= w->began.ns)
 		entries = cp_load_acquire(&b->entries);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts the helper that pushes; see push.h. */
+/* Starts the helper that pushes; see session.h. */
 #include "session/session.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts the helper that serves; see serve.h. */
+/* Starts the helper that serves; see session.h. */
 #include "session/session.h"
 
 #include "collect/collect.h"

@@ -147,8 +147,9 @@ struct cp_mode_set {
 		       -ERANGE; -EOPNOTSUPP: this change needs a new start */
 };
 
-/* Reads the settings of the mode and goes on with them, with all or none. Changes to the same value
- * count. For cp_collect_run, which holds the lock; ARG is a struct cp_mode_set. */
+/* Applies changed settings to a mode that is on: all or none. A setting that is given with its
+ * present value is in COUNT, too. For cp_collect_run, which holds the lock; ARG is a struct
+ * cp_mode_set. */
 void cp_mode_set_apply(void *arg);
 
 /* process.c
@@ -415,8 +416,8 @@ void cp_session_stats(enum cprof_mode mode, struct cprof_stats *s);
  * Ordinary context. */
 void cp_session_start_learn_tree(void);
 
-/* The state of the profiler; private to session.c, session_start.c, runs.c, window.c and
- * process.c. */
+/* The state of the profiler. Others than this room read it, and write only what its comments say.
+ */
 
 struct cp_session {
 	/* Every process and each fork's child writes these, so they lie together

@@ -17,6 +17,15 @@ variables=$(grep -ohE '"(CPROF_|CPUPROFILE|WALLPROFILE|HEAPPROFILE|HEAP_PROFILE_
 for variable in $variables; do
 	grep -qw -- "$variable" man/cprof-environment.7 || wrong "man/cprof-environment.7 does not tell $variable"
 done
+# Names and files that a page for developers tells are there.
+for page in docs/architecture.md docs/signal-safety.md docs/threat-model.md docs/traps.md CONTRIBUTING.md; do
+	for name in $(grep -oE '`c[pt]_[a-z0-9_]+`' "$page" | tr -d '`' | sort -u); do
+		grep -rqw --include='*.[ch]' -- "$name" lib tools preload || wrong "$page: $name is nowhere"
+	done
+	for file in $(grep -oE '`[a-z0-9_/]+\.[ch]`' "$page" | tr -d '`' | sort -u); do
+		git ls-files 2>/dev/null | grep -qE "(^|/)$file\$" || find . -path "*/$file" | grep -q . || wrong "$page: there is no $file"
+	done
+done
 # A newcomer has five minutes.
 [ "$(wc -l <README.md)" -le 200 ] && [ "$(wc -w <README.md)" -le 1500 ] ||
 	wrong "README.md has $(wc -lw <README.md | tr -s ' ') lines and words, more than 200 and 1500"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A test program: functions that check, run in the order in which they stand, reported as TAP.
  *
- *     TEST(test_ring_drops_are_counted) { CHECK_EQ(cp_ring_drops(&r), 1); }
+ *     TEST(test_ring_keeps_its_depth) { CHECK_EQ(cp_ring_depth(&r, 64), 64); }
  *
  * The header has main. A program that needs one of its own, for what must be there before or go
  * after the tests, defines OWN_MAIN before it includes the header; its main calls harness_all() and

@@ -355,7 +355,8 @@ static void know_stack(void)
 	in.stable_modules = in.own_tls = true;
 }
 
-/* Behind the call of a thread's start in clone or clone3 comes mov $SYS_exit, %eax; syscall. */
+/* In clone and clone3, the call of the start function is followed by mov $SYS_exit, %eax; syscall.
+ */
 static bool begins_a_thread(uint64_t pc)
 {
 	static const uint8_t leave[] = { 0xb8, SYS_exit, 0, 0, 0, 0x0f, 0x05 };

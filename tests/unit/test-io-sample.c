@@ -218,8 +218,8 @@ TEST(test_sums_of_any_size_can_be_drawn)
 	CHECK(weight_of(&c, 1, UINT64_C(1) << 60, UINT64_C(1) << 61, 0, UINT64_C(1) << 62) >= 1);
 }
 
-/* Ten thousand threads with a hundred calls each: the collector looks after each hundred of them.
- */
+/* Ten thousand threads with a hundred calls each: the collector reads the counts after every
+ * hundredth. */
 TEST(test_short_threads_have_few_calls_recorded)
 {
 	uint64_t recent[CP_IO_SUMS] = { 0 }, now = SECOND;

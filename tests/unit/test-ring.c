@@ -127,7 +127,7 @@ TEST(test_ring_of_an_earlier_run_takes_deeper_stacks)
 	cp_thread_free(t);
 }
 
-/* Its record is somebody else's before the walk ends, and has another ring. */
+/* A walk during which the thread's record goes to another thread, and gets that thread's ring. */
 static struct cp_thread *given_away;
 static struct cp_ring *anothers;
 

@@ -53,9 +53,9 @@ static bool fail_opens(uint32_t unused)
 	return !setrlimit(RLIMIT_NOFILE, &none);
 }
 
-/* Looks up EXPORTED and HIDDEN in a process of its own, in which FAIL has broken something: returns
- * the result of the search, and a bit for each name that was found. -1: the process could not be
- * made. */
+/* Looks up an exported and a local function of M in a child in which FAIL has broken something.
+ * Returns the result of the search, with a bit in *NAMED for each name that was found; -1: no child
+ * could be made. */
 static int search_without(bool (*fail)(uint32_t), uint32_t from, const struct cp_symbol_module *m,
 			  unsigned *named)
 {

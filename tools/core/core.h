@@ -235,7 +235,7 @@ struct ct_verb {
  *         CT_FLAG("json", &my.json, "as JSON"),
  *         CT_END
  *     };
- * static const struct ct_option *const tables[] = { options, NULL };
+ *     static const struct ct_option *const tables[] = { options, NULL };
  *
  * A verb has its tables in struct ct_verb, or calls ct_options_parse.
  *

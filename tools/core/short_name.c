@@ -170,8 +170,8 @@ char *ct_short_name_fitting(const char *name, size_t before)
 	size_t columns = ct_short_name_columns(), room = columns > before ? columns - before : 0;
 	bool whole;
 
-	/* Lines of a file may be longer: a path there must be one that can be found. And of a few
-	 * columns nobody can read a name. */
+	/* In a file, or with hardly any room, only template arguments are cut: a path stays whole,
+	 * so that it can be searched for. */
 	if (columns && (!is_terminal || room < LEAST_ROOM))
 		return cut_to(name, room ? room : 1, &whole);
 	return ct_short_name(name, room);

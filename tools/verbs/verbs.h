@@ -647,10 +647,10 @@ void ct_symbolize_profiles(struct ct_profile *const *p, size_t n, const char *co
 			   struct ct_symbolized *done);
 void ct_symbolize_profile(struct ct_profile *p, const char *const *roots,
 			  struct ct_symbolized *done);
-/* The same with CT_DEBUG_ROOT alone. */
+/* Symbolize P; debug files are looked for in CT_DEBUG_ROOT only. */
 void ct_symbolize_here(struct ct_profile *p);
-/* The same for a profile that process PID has just made: the files of a container are looked for
- * where the kernel shows them to us. */
+/* Symbolize P, which process PID has just made: the files of a container are looked for where the
+ * kernel shows them to us. */
 void ct_symbolize_process(struct ct_profile *p, int pid);
 
 /* verb_symbolize.c

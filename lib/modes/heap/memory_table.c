@@ -20,7 +20,7 @@ struct area {
 	uint64_t start, end; /* the key is START */
 	uint64_t resident;   /* bytes */
 	enum cp_memory_table_kind kind;
-	bool is_modules_data; /* a file's private writable part: zeroed data may follow it */
+	bool is_modules_data; /* a file's private writable mapping: its .bss may follow */
 };
 
 static struct area *area_at(const struct cp_memory_table *t, size_t i)

@@ -33,8 +33,8 @@ struct cp_lock_names {
 /* The names of the lock mode and its companions. */
 extern struct cp_lock_names cp_lock_names_of_mode;
 
-/* Note ADDRESS, whose name is wanted. WITHIN: it may be anywhere in the lock, which is then named
- * without an offset if it is a variable of its own. */
+/* Note ADDRESS, whose name is wanted. WITHIN: ADDRESS may lie anywhere in the lock; a lock that is
+ * a variable of its own is then named without an offset. */
 void cp_lock_names_note(struct cp_lock_names *n, uint64_t address, bool within);
 /* Find the names of all noted addresses that have none yet. An address stays without a name if its
  * name can't be found or memory is exhausted. */

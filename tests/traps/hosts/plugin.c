@@ -44,7 +44,8 @@ EXPORT __attribute__((noinline)) void work(long ms)
 #ifdef ROOM
 	void *volatile space[ROOM / sizeof(void *)];
 
-	/* A return address wherever rules of another frame look for one. */
+	/* An unwinder that uses the rule of another frame finds a likely caller in each of these,
+	 * and the test sees it. */
 	for (unsigned i = 0; i < ROOM / sizeof(*space); i++)
 		space[i] = __builtin_return_address(0);
 #endif

@@ -150,8 +150,8 @@ void init_operators(void)
 	cp_store_release(&looked, true);
 }
 
-/* Do the C++ library's work while there is memory. If there is none, call the library, which may
- * call a new handler, or throws. */
+/* Do the C++ library's work while there is memory. Returns NULL if there is none: the caller then
+ * calls the library, which calls a new handler, or throws. */
 static void *instead_of_new(unsigned form, size_t size, size_t alignment)
 {
 	bool aligned = form >= NEW_ALIGNED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table of live blocks; see live.h. */
+/* Table of live blocks; see live_hot.h. */
 
 #include "base/base.h"
 #include "modes/heap/signal/live_hot.h"

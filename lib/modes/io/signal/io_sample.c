@@ -87,7 +87,7 @@ uint64_t cp_io_sample_take(struct cp_io_sampler *s, struct cp_io_points *p, uint
 		sure |= call[i] && !s->interval[i];
 		if (s->interval[i])
 			m += (double)call[i] / (double)s->interval[i];
-		/* A distance has no memory, so it may be drawn anew at any time. */
+		/* Distances are exponential, so a new draw changes no probability. */
 		if (passed || anew)
 			draw_point(s, p, random, r, sums[i], i);
 	}

@@ -323,9 +323,9 @@ static unsigned find_unlock(const struct bucket *b, const void *lock, uint64_t a
 	return n;
 }
 
-/* Return the monotonic ns before which no wait in B is likely to need an unlock: twice as long ago
- * as the first of the noted moments, because not all waits have a slot, and a wait has none any
- * more when it is divided. */
+/* Return the monotonic ns from which on unlocks may still be needed by a wait in B. It is twice as
+ * long ago as the earliest noted moment: some waits have no slot, and a wait that is being divided
+ * has given its slot back. */
 static uint64_t needed_from(const struct bucket *b)
 {
 	uint64_t ms = cp_load_relaxed(&cp_lock_clock.ms), now = cp_lock_now();
