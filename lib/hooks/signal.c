@@ -131,8 +131,7 @@ INTERPOSE int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 
 static bool killed(int sig)
 {
-	return sig == SIGPROF &&
-	       cp_send_self_self_signal(SI_TKILL, (union sigval){ .sival_ptr = NULL });
+	return sig == SIGPROF && cp_send_self_prof(SI_TKILL, (union sigval){ .sival_ptr = NULL });
 }
 
 INTERPOSE int raise(int sig)
@@ -151,7 +150,7 @@ INTERPOSE int tgkill(pid_t pid, pid_t tid, int sig)
 {
 	long r;
 
-	if (cp_send_self_tgkill(pid, tid, sig))
+	if (cp_send_self_if_prof(pid, tid, sig))
 		return 0;
 	r = cp_sys3(SYS_tgkill, pid, tid, sig);
 	if (r >= 0)
@@ -163,7 +162,7 @@ INTERPOSE int tgkill(pid_t pid, pid_t tid, int sig)
 INTERPOSE int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 {
 	if (sig == SIGPROF && pthread_equal(thread, pthread_self()) &&
-	    cp_send_self_self_signal(SI_QUEUE, value))
+	    cp_send_self_prof(SI_QUEUE, value))
 		return 0;
 	return CP_REAL(pthread_sigqueue)(thread, sig, value);
 }

@@ -151,8 +151,8 @@ static bool is_sent(long number, const long *a)
 	switch (number) {
 	case SYS_tkill:
 		return (int)a[1] == SIGPROF &&
-		       cp_send_self_tgkill(cp_sys_getpid(), (pid_t)a[0], (int)a[1]);
-	case SYS_tgkill: return cp_send_self_tgkill((pid_t)a[0], (pid_t)a[1], (int)a[2]);
+		       cp_send_self_if_prof(cp_sys_getpid(), (pid_t)a[0], (int)a[1]);
+	case SYS_tgkill: return cp_send_self_if_prof((pid_t)a[0], (pid_t)a[1], (int)a[2]);
 	default: return false;
 	}
 }

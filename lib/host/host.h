@@ -341,13 +341,13 @@ bool cp_profiled_retired(void);
  * SI_QUEUE with VALUE. Called by the interposed functions. Returns false if no sample can be in the
  * way or the wake-up was refused; the caller must then send the signal itself. Async-signal-safe;
  * preserves errno. */
-bool cp_send_self_self_signal(int code, union sigval value);
+bool cp_send_self_prof(int code, union sigval value);
 
 /* If SIG to TID of PID is a SIGPROF to the calling thread, send it. Returns true if it was sent. */
-static inline bool cp_send_self_tgkill(pid_t pid, pid_t tid, int sig)
+static inline bool cp_send_self_if_prof(pid_t pid, pid_t tid, int sig)
 {
 	return sig == SIGPROF && tid == cp_sys_gettid() && pid == cp_sys_getpid() &&
-	       cp_send_self_self_signal(SI_TKILL, (union sigval){ .sival_ptr = NULL });
+	       cp_send_self_prof(SI_TKILL, (union sigval){ .sival_ptr = NULL });
 }
 
 /* Take the sample if SI is one. SI is a SIGPROF that a call for signals took out of the pending

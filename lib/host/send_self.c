@@ -86,7 +86,7 @@ bool cp_send_self_is_pending(void)
 	return any;
 }
 
-bool cp_send_self_self_signal(int code, union sigval value)
+bool cp_send_self_prof(int code, union sigval value)
 {
 	siginfo_t si;
 
