@@ -235,10 +235,10 @@ Threads waited 97 ms, 97.00% of their 100 ms, by cause and own function; 15 ms o
       4 ms  4.00%    serve
       3 ms  3.00%  other
       3 ms  3.00%    serve
+      1 ms  1.00%  (ready to run, but no processor was free)
                       idle, mostly: polls, and waits in a thread's own loop
      15 ms 15.00%  poll
      15 ms 15.00%    serve
-      1 ms  1.00%  (ready to run, but no processor was free)
       2 ms  2.00%  (running)
 END
 
@@ -299,6 +299,28 @@ printf '%s\n' "Waits for locks: 175 ms of threads' time in 1 s, 3 locks; and 3 w
 	'condition lock70: 70 ms in 1 wait, mostly for something to do, 70 ms each, 7.00% of wall time' \
 	'semaphore lock30: 30 ms in 1 wait, mostly for something to do, 30 ms each, 3.00% of wall time' |
 	cmp -s - out || fail "locks of idle threads: $(cat out)"
+
+# A poll makes somebody wait if the only thread does it, or a job of a worker: for an answer. That of a loop among other
+# threads, or of an event loop by epoll, waits for something to do.
+python3 - <<'END'
+from pprof_build import Profile
+def polls(file, rows):
+    p = Profile([("wall", "nanoseconds")])
+    app, libc = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6")
+    for cause, leaf, stack, ms in rows:
+        root = p.frame("__libc_start_main" if stack[0] == "main" else "start_thread", mapping=libc)
+        p.sample([*([p.frame(leaf, mapping=libc)] if leaf else []), *(p.frame(f, mapping=app) for f in stack[::-1]), root], [ms * 10**6],
+                 {"state": "waiting" if cause else "running", **({"wait": cause} if cause else {}), **({"kind": "epoll"} if leaf == "epoll_wait" else {})})
+    p.write(file)
+polls("client.pb", [("poll", "poll", ["main"], 90), (None, None, ["main", "work"], 10)])
+polls("server.pb", [("poll", "epoll_wait", ["main"], 90), (None, None, ["main", "work"], 10)])
+polls("workers.pb", [("poll", "poll", ["main"], 70), ("poll", "poll", ["worker", "next"], 60), ("poll", "poll", ["worker", "job", "request", "answer"], 50),
+                     (None, None, ["worker", "job"], 20)])
+END
+for want in 'client:100 ms, by cause and own function:' 'server:100 ms, by cause and own function; 90 ms of it idle:' \
+	'workers:200 ms, by cause and own function; 130 ms of it idle:'; do
+	"$cprof" waits "${want%%:*}.pb" 2>/dev/null | head -n 1 | grep -qF "of their ${want#*:}" || fail "polls: not $want: $("$cprof" waits "${want%%:*}.pb")"
+done
 
 # By thread, those of one name apart; several files; filters, which don't change where a loop is.
 python3 - <<'END'

@@ -67,7 +67,7 @@ for_pprof() { # options and files: sets ARGUMENTS
 	done
 }
 
-# Ours has no comments above a table. Calls of the same size but other sign have no order in pprof,
+# Ours has no comments above a table, and says <0.01% for 1.4e-05%. Calls of the same size but other sign have no order in pprof,
 # so with SORTED set only the lines count.
 compare() { # verb pprof's-option [regex --] options... files...
 	verb=$1 option=$2 pattern=()
@@ -87,6 +87,7 @@ compare() { # verb pprof's-option [regex --] options... files...
 	for file; do :; done
 	go tool pprof -comments "$file" 2>/dev/null >comments
 	[ -s comments ] && { grep -vxFf comments go.out >theirs; } || cp go.out theirs
+	sed -i -E 's/(^|[ (])([0-9.]+e-[0-9]+|0\.00[0-9]+)%/\1<0.01%/g' theirs
 	# pprof's columns of tags are as wide as the widest of all.
 	if [ "$verb" = tags ]; then
 		sed -i 's/^ *//; s/: */: /g; s/Total  */Total /; s/( */(/' ours theirs

@@ -287,7 +287,7 @@ said sure calls 'Sampled: total exact; values under 153 ±50% and more
 ' ', 100% of 350 calls in 1 s'
 said unsure calls 'Sampled: total exact; values under 1536 ±50% and more; the first row may be chance
 ' ', 100% of 350 calls in 1 s; the first row may be chance'
-said sure delay '' ' ns, 100% of 350 ns delay in 1 s (3.5e-05%)'
+said sure delay '' ' ns, 100% of 350 ns delay in 1 s (<0.01%)'
 
 "$cprof" top -base=n1.pb n131.pb 2>err >out
 grep -q 'only 13' err && fail "a difference has samples: $(cat err)"

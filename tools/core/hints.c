@@ -314,7 +314,7 @@ static unsigned hint_spans(const struct ct_profile *p)
 	double cpu = (double)ct_model_total(p, ct_model_default_type(p));
 	char took[CT_NUMBER_ROOM], used[CT_NUMBER_ROOM];
 
-	if (strcmp(ct_text(p, p->types[ct_model_default_type(p)].type), "cpu") != 0 ||
+	if (strcmp(ct_text(p, p->types[ct_model_default_type(p)].type), "cpu") != 0 || spans <= 0 ||
 	    cpu >= spans / 2)
 		return 0;
 	fprintf(stderr,

@@ -24,6 +24,7 @@ struct ct_idle {
 	size_t kind_count, kind_room;
 	const char **path; /* own functions of one stack, the outermost first */
 	size_t path_count, path_room;
+	bool has_others; /* there are threads besides the first one */
 };
 
 static const char *name_of(const struct ct_profile *p, const struct ct_location *l, uint32_t line)
@@ -87,13 +88,28 @@ static void learn(struct ct_idle *t, size_t sample)
 		memcpy(k->common, t->path, t->path_count * sizeof(*k->common));
 }
 
+static bool is_first_thread(const struct ct_profile *p, const struct ct_sample *s)
+{
+	for (uint32_t k = 0; k < s->depth && k < ROOT_FRAMES; k++) {
+		const struct ct_location *l = &p->locations[ct_frames(p, s)[s->depth - 1 - k]];
+		const char *name = name_of(p, l, l->line_count ? l->line_count - 1 : 0);
+
+		if (!strcmp(name, "main") || !strcmp(name, "_start") ||
+		    ct_starts(name, "__libc_start"))
+			return true;
+	}
+	return false;
+}
+
 struct ct_idle *ct_idle_new(struct ct_own *own, const struct ct_profile *p)
 {
 	struct ct_idle *t = ct_memory_alloc(sizeof(*t));
 
 	*t = (struct ct_idle){ .own = own, .p = p };
-	for (size_t i = 0; i < p->sample_count; i++)
+	for (size_t i = 0; i < p->sample_count; i++) {
 		learn(t, i);
+		t->has_others = t->has_others || !is_first_thread(p, &p->samples[i]);
+	}
 	return t;
 }
 
@@ -106,19 +122,6 @@ void ct_idle_free(struct ct_idle *t)
 	free(t->kinds);
 	free(t->path);
 	free(t);
-}
-
-static bool is_first_thread(const struct ct_profile *p, const struct ct_sample *s)
-{
-	for (uint32_t k = 0; k < s->depth && k < ROOT_FRAMES; k++) {
-		const struct ct_location *l = &p->locations[ct_frames(p, s)[s->depth - 1 - k]];
-		const char *name = name_of(p, l, l->line_count ? l->line_count - 1 : 0);
-
-		if (!strcmp(name, "main") || !strcmp(name, "_start") ||
-		    ct_starts(name, "__libc_start"))
-			return true;
-	}
-	return false;
 }
 
 /* A function that only passes the wait on, such as uv_cond_wait, is no step of the program. */
@@ -170,6 +173,20 @@ const char *ct_idle_cause(const struct ct_profile *p, size_t sample)
 	return ct_model_type(p, "contentions") < p->type_count ? cause_of_leaf(p, sample) : NULL;
 }
 
+/* Does the thread wait for any of many events? A client waits for one answer. */
+static bool is_event_loop(const struct ct_profile *p, size_t sample)
+{
+	const struct ct_sample *s = &p->samples[sample];
+	const struct ct_label *kind = ct_model_label(p, s->label_set, "kind");
+
+	if (kind && !strcmp(ct_text(p, kind->text), "epoll"))
+		return true;
+	for (uint32_t k = 0; k < s->depth && k < LEAF_FRAMES; k++)
+		if (strstr(name_of(p, &p->locations[ct_frames(p, s)[k]], 0), "epoll_"))
+			return true;
+	return false;
+}
+
 bool ct_idle_is(struct ct_idle *t, size_t sample)
 {
 	const char *cause = ct_idle_cause(t->p, sample);
@@ -177,7 +194,8 @@ bool ct_idle_is(struct ct_idle *t, size_t sample)
 	if (!cause)
 		return false;
 	if (!strcmp(cause, "poll"))
-		return true;
+		return is_event_loop(t->p, sample) ||
+		       (t->has_others && steps_from_loop(t, sample) <= 1);
 	if (!strcmp(cause, "thread"))
 		return is_first_thread(t->p, &t->p->samples[sample]);
 	if (!strcmp(cause, "sleep"))

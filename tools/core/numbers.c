@@ -174,6 +174,8 @@ char *ct_numbers_percent(char *to, int64_t value, int64_t total)
 
 	if (share >= 99.95 && share <= 100.05)
 		return strcpy(to, "  100%");
+	if (share && share < 0.01)
+		return strcpy(to, "<0.01%");
 	snprintf(to, CT_NUMBER_ROOM, share >= 1 ? "%5.2f%%" : "%5.2g%%", share);
 	return to;
 }

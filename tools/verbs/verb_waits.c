@@ -158,8 +158,6 @@ static void print_waits(const struct waits *w)
 		for (size_t i = 0; i < w->causes[idle].count; i++)
 			print_cause(w, idle, &w->causes[idle].list[i]);
 	}
-	if (w->runnable)
-		put_row(w, w->runnable, "", "(ready to run, but no processor was free)");
 	if (w->running)
 		put_row(w, w->running, "", "(running)");
 }
@@ -194,6 +192,8 @@ static int show_waits(struct ct_profile *p, const char *file, bool is_alone)
 	ct_threads_apart(p);
 	for (size_t i = 0; i < p->sample_count; i++)
 		add_sample(&w, o, t, i);
+	if (w.runnable)
+		add_to(&w.causes[0], "(ready to run, but no processor was free)", w.runnable);
 	for (int idle = 0; idle <= 1; idle++) {
 		ct_own_stack_sort(&w.causes[idle]);
 		ct_own_stack_sort(&w.functions[idle]);
@@ -249,10 +249,10 @@ const struct ct_verb ct_verb_waits = {
 		"FILE is a wall profile; several are added up. -threads adds a table by thread. "
 		"The system call that a thread waits in, and the kind of "
 		"its descriptor,\n"
-		"tell the cause. Waits for something to do come last: poll, select and epoll, "
-		"conditions and\nsemaphores in a worker's loop, joins in the first thread, sleep "
-		"in "
-		"a thread's loop.\n"
+		"tell the cause. Waits for something to do come last: epoll; polls, conditions "
+		"and\n"
+		"semaphores in a worker's loop; joins in the first thread; sleep in a thread's "
+		"loop.\n"
 		"The files of wakers of the same run beside FILE (lock.wakers.pb, io.wakers.pb for "
 		"wall.pb) tell\nwho ended the waits.\n",
 	.tables = tables,
