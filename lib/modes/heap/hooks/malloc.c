@@ -230,9 +230,6 @@ INTERPOSE void *reallocarray(void *p, size_t n, size_t each)
 	return realloc(p, size);
 }
 
-#define RARE __attribute__((noinline, cold))
-#define CALLER __builtin_return_address(0)
-
 static void *refuse_alignment(void)
 {
 	errno = ENOMEM;
