@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Readable names: their form, and the limits on hostile ones. */
+#include "chance.h"
 #include "harness.h"
 
 #include "symbols/demangle.h"
@@ -233,16 +234,6 @@ static void demangle_nested(void)
 		}
 }
 
-static unsigned next_random(void)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (unsigned)(state >> 33);
-}
-
 static void demangle_random(void)
 {
 	static const char *const cxx_tokens[] = {
@@ -263,8 +254,8 @@ static void demangle_random(void)
 
 		start(is_rust ? "_R" : "_Z1f");
 		for (int k = 0; k < 40; k++)
-			append(tokens[next_random() % n],
-			       next_random() % 8 ? 1 : next_random() % 100, 2000);
+			append(tokens[draw_below(n)], draw_below(8) ? 1 : (unsigned)draw_below(100),
+			       2000);
 		cp_demangle(name, text, sizeof(text));
 	}
 }

@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The store of a time index: what was added is read back; the budget is kept; thinning is unbiased.
  */
-#include <math.h>
 #include <sys/resource.h>
 
+#include "chance.h"
 #include "harness.h"
 
 #include "profile/profile.h"
 
 #define ROWS 5
 
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t draw(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
-
 static struct cp_time_event event_at(uint64_t i)
 {
-	return (struct cp_time_event){ .begin_ns = i * 1000000 + draw(900000),
-				       .duration_ns = i % 3 ? draw(1 << 20) : 0,
-				       .weight = 1 + draw(20000000),
-				       .thread = (uint32_t)draw(40),
-				       .row = (uint32_t)draw(ROWS),
-				       .count = i % 7 ? 1 : (uint32_t)draw(100) + 2 };
+	return (struct cp_time_event){ .begin_ns = i * 1000000 + draw_below(900000),
+				       .duration_ns = i % 3 ? draw_below(1 << 20) : 0,
+				       .weight = 1 + draw_below(20000000),
+				       .thread = (uint32_t)draw_below(40),
+				       .row = (uint32_t)draw_below(ROWS),
+				       .count = i % 7 ? 1 : (uint32_t)draw_below(100) + 2 };
 }
 
 static bool same(const struct cp_time_event *a, const struct cp_time_event *b)
@@ -217,15 +207,16 @@ TEST(test_thinned_spans_are_unbiased)
 
 	cp_shared_times_spans_begin(64 << 10, 0);
 	for (uint64_t i = 0; i < SPANS; i++) {
-		uint64_t ns = i % (SPANS / LONG) ? 1000000 + draw(2000000) : UINT64_C(100000000000);
+		uint64_t ns =
+			i % (SPANS / LONG) ? 1000000 + draw_below(2000000) : UINT64_C(100000000000);
 
 		uint64_t from = cp_shared_times_span_long, weight = 1;
 
 		all += ns < 3000000 ? ns : 0;
 		if (ns < from) {
-			if (draw(from) >= ns)
+			if (draw_below(from) >= ns)
 				continue;
-			weight = (from + draw(ns)) / ns;
+			weight = (from + draw_below(ns)) / ns;
 		}
 		cp_shared_times_span_add(&(struct cp_times_span){
 			.begin_ns = i, .duration_ns = ns, .weight = (uint32_t)weight });

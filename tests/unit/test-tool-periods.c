@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools/verbs/timeline_periods.c: what returns is found, whoever else uses its functions; chance
  * has no period. And timeline_pieces.c: no thread does more than is possible. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
 #include "core/times.h"
 #include "harness.h"
 #include "verbs/verbs.h"
@@ -12,17 +12,6 @@
 #define RUNS 100
 #define MS 1e6
 #define SECOND 1e9
-
-static uint64_t random_state = 88172645463325252u;
-
-/* Returns a number above 0, up to 1. */
-static double draw(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (double)((random_state >> 11) + 1) * 0x1p-53;
-}
 
 /* ---- a made run ---- */
 
@@ -71,6 +60,8 @@ static void begin_run(double seconds)
 			functions[used++] = stacks[i][k];
 	}
 	first[STACKS] = used;
+	for (size_t i = 0; i < STACKS; i++)
+		ct_model_add_sample(t.p, NULL, 0, NULL, 0);
 	for (int i = 0; i < 6; i++) {
 		char name[20];
 
@@ -118,22 +109,17 @@ static size_t end_run(void)
 
 /* ---- chance ---- */
 
-static double exponential(double mean)
-{
-	return -mean * log(draw());
-}
-
 enum kind { EVENTS, REQUESTS, STEADY, RARE, WAITS, PHASES, WALK, LOOSE, SLICES, KINDS };
 
 /* Returns the distance from one thing to the next, after BEFORE. */
 static double distance(enum kind kind, double before)
 {
 	switch (kind) {
-	case EVENTS: return exponential(40 * MS);
-	case REQUESTS: return exponential(700 * MS);
+	case EVENTS: return draw_exponential(40 * MS);
+	case REQUESTS: return draw_exponential(700 * MS);
 	case STEADY: return (90 + 20 * draw()) * MS;
-	case RARE: return exponential(4 * SECOND);
-	case WAITS: return exponential(500 * MS);
+	case RARE: return draw_exponential(4 * SECOND);
+	case WAITS: return draw_exponential(500 * MS);
 	case PHASES: return 50 * MS / pow(draw(), 1.2);
 	case WALK: return fmin(fmax(before * exp(draw() - 0.5), 20 * MS), 5 * SECOND);
 	case LOOSE: return (0.4 + 1.2 * draw()) * SECOND;
@@ -149,14 +135,14 @@ static void thing(enum kind kind, double when, uint32_t thread)
 	switch (kind) {
 	case WAITS:
 	case WALK: {
-		double duration = exponential(20 * MS);
+		double duration = draw_exponential(20 * MS);
 
 		event(when + duration, thread, stack, duration, duration);
 		break;
 	}
 	case REQUESTS:
 	case PHASES:
-	case LOOSE: runs(when, exponential(80 * MS), thread, stack); break;
+	case LOOSE: runs(when, draw_exponential(80 * MS), thread, stack); break;
 	default: event(when, thread, kind == STEADY || kind == SLICES ? thread : stack, 10 * MS, 0);
 	}
 }
@@ -187,10 +173,10 @@ TEST(test_chance_has_no_period)
 static void noise(double seconds)
 {
 	for (uint32_t thread = 0; thread < 4; thread++)
-		for (double when = 0; when < seconds * SECOND; when += exponential(100 * MS))
-			runs(when, exponential(50 * MS), thread, draw() < 0.5 ? 1 : 2);
-	for (double when = 0; when < seconds * SECOND; when += exponential(200 * MS))
-		runs(when, exponential(30 * MS), 5, 5);
+		for (double when = 0; when < seconds * SECOND; when += draw_exponential(100 * MS))
+			runs(when, draw_exponential(50 * MS), thread, draw() < 0.5 ? 1 : 2);
+	for (double when = 0; when < seconds * SECOND; when += draw_exponential(200 * MS))
+		runs(when, draw_exponential(30 * MS), 5, 5);
 }
 
 static void flush_every(double every, double seconds, uint32_t stack, uint32_t thread,
@@ -277,7 +263,7 @@ TEST(test_threads_return_together)
 		for (uint32_t thread = 0; thread < 2; thread++)
 			event((2 * i + 1 + 0.02 * draw()) * SECOND, thread, 3, 500 * MS, 500 * MS);
 	for (uint32_t thread = 2; thread < 4; thread++)
-		for (double when = SECOND; when < 30 * SECOND; when += exponential(900 * MS))
+		for (double when = SECOND; when < 30 * SECOND; when += draw_exponential(900 * MS))
 			event(when, thread, 3, 300 * MS, 300 * MS);
 	CHECK_EQ(end_run(), 1);
 	CHECK_EQ(found[0].also, 1);
@@ -288,7 +274,7 @@ TEST(test_waits_return)
 	begin_run(30);
 	for (int i = 0; i < 14; i++)
 		event((2 * i + 1) * SECOND, 4, 0, 30 * MS, 30 * MS);
-	for (double when = 0; when < 30 * SECOND; when += exponential(50 * MS))
+	for (double when = 0; when < 30 * SECOND; when += draw_exponential(50 * MS))
 		event(when, 1, 1, 3 * MS, 3 * MS);
 	check_flush(2, "flush", CT_NONE);
 }
@@ -325,7 +311,7 @@ TEST(test_no_thread_does_more_than_is_possible)
 		times->thinning = thinning;
 		for (uint32_t thread = 0; thread < 4; thread++)
 			for (double when = 0; when < 4 * SECOND;
-			     when += exponential(20.0 * (double)thinning * MS))
+			     when += draw_exponential(20.0 * (double)thinning * MS))
 				event(when, thread, 1, 10 * MS, 0);
 		event(2 * SECOND, 4, 3, 363 * MS / (double)thinning, 0);
 		event(3 * SECOND, 5, 3, 400 * MS / (double)thinning, 4 * MS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools/verbs/timeline_memory.c: jumps of memory are told, steady growth and chance are not. */
-#include <math.h>
 #include <stdlib.h>
 
+#include "chance.h"
 #include "core/times.h"
 #include "harness.h"
 #include "verbs/verbs.h"
@@ -10,22 +10,6 @@
 #define MB 1e6
 #define MOST 600
 #define RUNS 2000
-
-static uint64_t random_state = 88172645463325252u;
-
-/* Returns a number above 0, up to 1. */
-static double draw(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (double)((random_state >> 11) + 1) * 0x1p-53;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(draw())) * cos(2 * M_PI * draw());
-}
 
 static struct ct_times_counter counters[MOST];
 static struct ct_timeline_jump jumps[CT_TIMELINE_JUMPS];
@@ -43,10 +27,10 @@ static double next(enum kind kind, size_t i, double before)
 {
 	switch (kind) {
 	case FLAT: return 100 * MB;
-	case GROWTH: return 100 * MB + (double)i * MB + 4096 * floor(20 * normal());
+	case GROWTH: return 100 * MB + (double)i * MB + 4096 * floor(20 * draw_normal());
 	case ALLOCATIONS: return before - MB * log(draw());
-	case WALK: return before + 3 * MB * normal();
-	case LEVEL: return 100 * MB + 10 * MB * normal();
+	case WALK: return before + 3 * MB * draw_normal();
+	case LEVEL: return 100 * MB + 10 * MB * draw_normal();
 	case SAWTOOTH: return 100 * MB + 5 * MB * (double)(i % 9);
 	default: return i % 7 == 3 ? 300 * MB : 100 * MB;
 	}

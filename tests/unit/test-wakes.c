@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits and the wakes that end them, with a clock and stacks of the test's own. */
+#include "chance.h"
 #include "harness.h"
 
 #include "sample/sample.h"
@@ -263,17 +264,6 @@ TEST(test_a_wait_that_was_left_is_closed)
 	CHECK(!cp_wakes_awaited(448));
 }
 
-/* xorshift64 */
-static uint64_t random_below(uint64_t below)
-{
-	static uint64_t state = 88172645463325252;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
-
 /* 200 s of waits, a thousand a second, of which some hundred are samples: the standard deviation of
  * a sum is about 1 %. */
 TEST(test_sampled_sums_are_the_true_ones)
@@ -282,10 +272,10 @@ TEST(test_sampled_sums_are_the_true_ones)
 
 	begin(100);
 	for (unsigned i = 0; i < 200000; i++) {
-		unsigned by = random_below(10) >= 7;
-		uint64_t length = random_below(100) ? 10 * US + random_below(2000) * US
-						    : CP_WAKES_LONG_NS + random_below(10) * MS;
-		uint64_t before = random_below(length / 2), count, weight, who;
+		unsigned by = draw_below(10) >= 7;
+		uint64_t length = draw_below(100) ? 10 * US + draw_below(2000) * US
+						  : CP_WAKES_LONG_NS + draw_below(10) * MS;
+		uint64_t before = draw_below(length / 2), count, weight, who;
 		struct cp_wakes_wait w;
 
 		wait_begins(&w, 1, 576);
