@@ -19,7 +19,7 @@ made() { # seed with the differences?
 		for (r = 0; r < 3; r++) print "sample main;" name[r + 1], n[r] + 0, n[r] * 1e7
 		print "thread 100 main\nthread 101 worker-1\nthread 102 worker-2\nthread 103 worker-3\nthread 104 worker-4\nthread 105 x\nthread 106 x"
 		for (i = 0; i < all; i++) print event[i]
-		for (i = 0; i < 60; i++) print "counter " i "s", i < 30 ? 1e8 : 4e8, i "00ms"
+		for (i = 0; i < 60; i++) print "counter " i "s", i < 30 || !with ? 1e8 : 4e8, i "00ms"
 	}
 	function row(ms, t, r) { event[all++] = "event " ms "ms " t " " r " 10ms"; n[r]++ }' | "$make" "$3"
 }
@@ -92,8 +92,8 @@ says '^pool-1 .* 20 ms$'
 	for i in {0..19}; do echo "counter ${i}s $((i > 12 ? 500000000 : 100000000)) 1s"; done
 } | "$make" heap.pb.gz
 timeline heap.pb.gz
-says '^Resident memory grows by 381 MB between 12.0s and 13.0s; the stacks that allocated:$'
-says '^    cprof top -sample_index=alloc_space -from=12.0s -to=13.0s heap.pb.gz$'
+says '^Resident memory grows by 381 MB between 12.0s and 13.0s; cache allocates 381 MB of it, from 12.07s to 12.43s:$'
+says '^    cprof top -cum -sample_index=alloc_space -focus=cache -from=12.07s -to=12.43s heap.pb.gz$'
 grep -A1 '^Resident' out | sed -n 's/^    cprof/"$cprof"/p' >command
 (. ./command) 2>&1 | grep -q '^ *381 *MB.*cache' || fail "the command of the jump: $(. ./command 2>&1)"
 timeline -json heap.pb.gz
@@ -105,6 +105,96 @@ timeline -by=state -focus=flush cpu.pb.gz
 says '^cpu  .* 1.20 s$'
 LC_ALL=C.UTF-8 timeline cpu.pb.gz
 says '█'
+
+# One run, several modes. Handlers burn CPU time and allocate all the time; at 4 s one of them rebuilds, at 8 s main
+# loads 96 MB, at 12 s handlers wait for a lock, at 16 s two batches take the processors from them.
+cat >run.awk <<'END'
+BEGIN {
+	srand(11); rows = 0
+	print "time 1700000000s\nend 22s"
+	for (s = 0; s < 22; s++) counters = counters "counter " s "s " (s < 9 ? 1e8 : 2e8) " 1s\n"
+	split("main handler-1 handler-2 handler-3 handler-4 batch-1 batch-2 admin", name, " ")
+	for (t = 1; t <= 8; t++) threads = threads "thread " 99 + t " " name[t] "\n"
+	if (mode == "cpu" || mode == "wall") {
+		for (t = 1; t <= 4; t++) for (i = 0; i < 800; i++) row(rand() * 22000, t, "start;serve;handle;burn", 5)
+		for (i = 0; i < 90; i++) row(4000 + i * 10, 1, "start;serve;handle;rebuild;burn", 10)
+		for (i = 0; i < 40; i++) row(8000 + i * 10, 0, i % 20 ? "main;load_geoip;load_table" : "main", 10)
+		for (t = 5; t <= 6; t++) for (i = 0; i < 300; i++) row(16000 + i * 10, t, "begin;batch_job;burn", 10)
+	}
+	if (mode == "wall") {
+		for (t = 1; t <= 4; t++) row(12000, t, "start;serve;handle;read_config;wait=lock", 700, 700)
+		for (t = 1; t <= 4; t++) for (i = 0; i < 150; i++) row(16000 + i * 20, t, "start;serve;handle;burn;state=runnable", 16, 16)
+		for (t = 1; t <= 4; t++) for (i = 0; i < 100; i++) row(rand() * 22000, t, "start;serve;handle;sleep;wait=sleep", 20, 20)
+	} else if (mode == "starved") {
+		for (t = 1; t <= 4; t++) for (i = 0; i < 800; i++) row(rand() * 22000, t, "start;serve;handle;burn", 5, 5)
+		for (t = 5; t <= 6; t++) for (i = 0; i < 100; i++) row(16000 + i * 30, t, "begin;batch_job;burn", 10, 10)
+		for (t = 5; t <= 6; t++) for (i = 0; i < 100; i++) row(16010 + i * 30, t, "begin;batch_job;burn;state=runnable", 20, 20)
+	} else if (mode == "lock") {
+		for (t = 1; t <= 4; t++) row(12000 + t, t, "start;serve;handle;read_config;lock=config", 700, 700)
+		for (t = 1; t <= 4; t++) for (i = 0; i < 200; i++) row(rand() * 22000, t, "start;serve;take;lock=queue", r = rand(), r)
+	} else if (mode == "holders") {
+		row(12000, 7, "start;reload;lock=config", 2800, 700)
+	} else if (mode == "heap") {
+		for (i = 0; i < 4000; i++) birth(i * 5.4, 1 + i % 4, "start;serve;handle;render", 4e6, i * 5.4 + 5)
+		for (i = 0; i < 96; i++) birth(8100 + i / 2, 0, "main;load_geoip;load_table;xmalloc", 1e6)
+		for (i = 0; i < 40; i++) birth(500 * i, 0, "main;log;xmalloc", 1e4)
+	}
+	types["cpu"] = "samples count:cpu nanoseconds"; types["wall"] = types["starved"] = "samples count:wall nanoseconds"
+	types["lock"] = "contentions count:delay nanoseconds"; types["holders"] = "waits count:blocking nanoseconds"
+	types["heap"] = "alloc_objects count:alloc_space bytes:inuse_objects count:inuse_space bytes"
+	if (mode == "heap") print "dump 1700000022s"
+	for (i = split(types[mode], type, ":"); i > 0; i--) lines = "type " type[i] "\n" lines
+	printf "%s", lines
+	for (i = 0; i < rows; i++) print "sample", stack[i], n[i], sum[i] (mode == "heap" ? " 1 1" : "ms")
+	printf "%s%s", threads, counters
+	for (i = 0; i < all; i++) print event[i]
+}
+function number(s) { if (!(s in at)) { at[s] = rows; stack[rows++] = s }; return at[s] + 0 }
+function row(ms, t, s, ns, d) { r0 = number(s); event[all++] = "event " ms "ms " t " " r0 " " ns "ms" (d ? " " d "ms" : ""); n[r0]++; sum[r0] += ns }
+function birth(ms, t, s, bytes, end) {
+	r0 = number(s); event[all++] = "event " ms "ms " t " " r0 " " bytes; n[r0]++; sum[r0] += bytes
+	if (end) event[all++] = "death " end "ms " t " " r0 " " bytes
+}
+END
+mkdir one
+for mode in cpu wall starved lock holders heap; do
+	name=$mode
+	[ $mode != holders ] || name=lock.holders
+	awk -v mode=$mode -f run.awk | "$make" one/$name.pb || fail "make-times $mode"
+done
+cd one || exit 1
+out=../out
+moments() { timeline "$@" && grep '^\(From\|Every\|Resident\)' "$work/out"; }
+for file in cpu wall lock lock.holders heap; do moments $file.pb >$file; done
+moments cpu.pb lock.pb >two
+moments heap.pb wall.pb lock.pb cpu.pb lock.holders.pb >all
+moments cpu.pb starved.pb >starved
+# A moment that one file tells is told with more files, too, and what several tell is told once.
+told() { # files count text...
+	local in=$1 times=$2
+	shift 2
+	for text; do [ "$(grep -c -- "$text" "$in")" = "$times" ] || fail "\"$text\" not $times times in $in: $(cat "$in")"; done
+}
+told cpu 1 '^From .* batch_job takes ' '^From .* rebuild takes ' '^From .* load_geoip takes \|^From .* load_table < load_geoip takes '
+told cpu 0 ' main takes '
+told lock 1 'threads wait for lock config in read_config.*held longest in reload, by thread admin'
+told lock.holders 1 '^From .*reload makes [34].* threads wait for lock config'
+told two 1 batch_job rebuild load_geoip 'read_config.*held longest in reload, by thread admin'
+told all 1 '^Resident.* load_geoip ' 'batch_job takes' '^From.* [34][.0-9]* threads are in burn [[]ready to run[]]' '^From.*rebuild' '^From.*load_geoip' 'lock config in read_config.*held longest in reload'
+told all 0 '^From.*alloc_space' meanwhile 'read_config \[lock\]' 'reload makes' 'sleep'
+told starved 1 'batch_job takes .*; meanwhile 1.[0-9]* threads are ready to run, but have no processor, 0.00 in the rest of the run'
+# What made memory jump is named with its moment, not the churn, and there is no moment without a difference above it.
+told heap 1 'Resident memory grows by 95.4 MB between 8.0s and 9.0s; xmalloc < load_geoip allocates 9[0-9.]* MB of it, from 8[.]0[0-9]*s to 8[.]1[0-9]*s:$'
+timeline heap.pb
+grep '^No moment' $out && fail "no moment, but a jump"
+grep -A1 '^Resident' $out | sed -n 's/^    cprof/"$cprof"/p' >command
+(. ./command) >shown 2>&1
+grep -q ' load_geoip' shown || fail "the command does not show it: $(cat command shown)"
+grep 'render' shown && fail "the command shows churn"
+cd ..
+# Ready to run is no sleep, also where nothing else is told.
+moments one/wall.pb >wall
+grep -i sleep wall && fail "ready is told as sleep"
 
 # Chance alone: nothing is told.
 for seed in 1 2 3; do

@@ -29,6 +29,7 @@ TOOL_SOURCES += \
 	%D%/symbolize_more.c \
 	%D%/verb_tags.c \
 	%D%/verb_timeline.c \
+	%D%/timeline_bursts.c \
 	%D%/timeline_draw.c \
 	%D%/timeline_locks.c \
 	%D%/timeline_memory.c \

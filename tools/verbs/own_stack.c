@@ -47,6 +47,18 @@ static const char *function_from(struct ct_own *o, const struct ct_profile *p,
 	return is_profilers(p, s, first) ? "[libcprof]" : ct_own_stack_name(p, s, first);
 }
 
+/* Returns the first frame of the stack that waits; in a profile of wakers the stack that ended the
+ * wait comes before it. Without a waking stack, the first frame is the one that says why. */
+static uint32_t first_waiting(const struct ct_profile *p, const struct ct_sample *s)
+{
+	uint32_t mark = 0;
+
+	while (mark < s->depth && *ct_own_stack_name(p, s, 0) != '[' &&
+	       strcmp(ct_own_stack_name(p, s, mark), "[woken by]") != 0)
+		mark++;
+	return mark + 1 < s->depth ? mark + 1 : 0;
+}
+
 const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
 	return function_from(o, p, &p->samples[i], 0);
@@ -68,7 +80,7 @@ size_t ct_own_stack_functions(struct ct_own *o, const struct ct_profile *p, size
 	const struct ct_sample *s = &p->samples[i];
 	size_t n = 0;
 
-	for (uint32_t k = 0; k < s->depth; k++) {
+	for (uint32_t k = first_waiting(p, s); k < s->depth; k++) {
 		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
 
 		for (uint32_t line = 0; line < l->line_count; line++)
@@ -126,14 +138,7 @@ char *ct_own_stack_waker(struct ct_own *o, const struct ct_profile *p, size_t i)
 
 const char *ct_own_stack_waiter(struct ct_own *o, const struct ct_profile *p, size_t i)
 {
-	const struct ct_sample *s = &p->samples[i];
-	uint32_t mark = 0;
-
-	/* Without a waking stack, the first frame is the one that says why. */
-	while (mark < s->depth && *ct_own_stack_name(p, s, 0) != '[' &&
-	       strcmp(ct_own_stack_name(p, s, mark), "[woken by]") != 0)
-		mark++;
-	return function_from(o, p, s, mark + 1 < s->depth ? mark + 1 : 0);
+	return function_from(o, p, &p->samples[i], first_waiting(p, &p->samples[i]));
 }
 
 char *ct_own_stack_text(struct ct_own *o, const struct ct_profile *p, size_t i)

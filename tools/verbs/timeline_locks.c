@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which lock a moment of a timeline is about, and who held it; see verbs.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,14 +7,6 @@
 #include "core/read.h"
 #include "core/times.h"
 #include "verbs/verbs.h"
-
-/* Returns the part of the LENGTH ns from BEGIN on that is in M. */
-static double part_in(const struct ct_timeline_moment *m, double begin, double length)
-{
-	double in = fmin(begin + length, m->to) - fmax(begin, m->from);
-
-	return length > 0 ? fmax(in, 0) / length : in >= 0;
-}
 
 /* Returns the name with the largest sum, or NULL. */
 static const char *largest(struct ct_sums *s)
@@ -33,7 +24,7 @@ char *ct_timeline_locks_name(const struct ct_timeline_moment *m)
 	const char *lock;
 	char *name;
 
-	if (ct_model_type(t->p, "contentions") == t->p->type_count)
+	if (ct_model_type(t->p, "contentions") == t->p->type_count && !t->is_shared)
 		return NULL;
 	for (size_t i = 0; i < t->p->times->event_count; i++) {
 		const struct ct_timeline_piece *p = &t->pieces[i];
@@ -42,7 +33,8 @@ char *ct_timeline_locks_name(const struct ct_timeline_moment *m)
 		if (lock && p->end >= m->from && p->begin <= m->to &&
 		    ct_timeline_pieces_has(t, p->event->sample, m->number))
 			ct_own_stack_sum(&locks, lock)->value +=
-				(int64_t)(p->amount * part_in(m, p->begin, p->end - p->begin));
+				(int64_t)(p->amount * ct_timeline_pieces_within(m, p->begin,
+										p->end - p->begin));
 	}
 	lock = largest(&locks);
 	name = lock ? ct_memory_strdup(lock) : NULL;
@@ -62,7 +54,8 @@ static void add_others(struct ct_sums *to, const struct ct_profile *p,
 	for (size_t i = 0; own && i < p->times->event_count; i++) {
 		const struct ct_event *e = &p->times->events[i];
 		const char *of = ct_own_stack_label(p, e->sample, "lock");
-		double in = part_in(m, offset + (double)e->begin, (double)e->duration);
+		double in = ct_timeline_pieces_within(m, offset + (double)e->begin,
+						      (double)e->duration);
 		char *text;
 
 		if (!of || strcmp(of, lock) != 0 || !(in > 0) || e->death)

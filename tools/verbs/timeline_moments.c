@@ -16,11 +16,13 @@
 
 #define FALSE_ALARM 0.01
 #define BINS 600
-#define FUNCTIONS 100 /* of a file: those with the largest sums */
-#define CLASSES 64    /* of pieces, by the logarithm of their amounts */
-#define TWICE 2	      /* what rises by less is not told */
-#define MOSTLY 0.9    /* a function returns periodically if this share of it does */
-#define MATERIAL 0.1  /* nor what is less than this of all that happens in an average window */
+#define FUNCTIONS 100  /* of a file: those with the largest sums */
+#define CLASSES 64     /* of pieces, by the logarithm of their amounts */
+#define TWICE 2	       /* what rises by less is not told */
+#define MOSTLY 0.9     /* a function returns periodically if this share of it does */
+#define MATERIAL 0.1   /* nor what is less than this of all that happens in an average window */
+#define MANY_READY 0.5 /* threads that were ready to run at a moment: fewer are not told */
+#define SAME 0.5       /* moments with such a share in common are one */
 
 struct series {
 	uint32_t function;
@@ -41,6 +43,7 @@ struct finding {
 	struct series *series;
 	size_t count;
 	double all;
+	unsigned char *beside; /* by function: bit I: it is on stacks with that of moment I */
 };
 
 /* ---- the bins ---- */
@@ -156,13 +159,13 @@ static double distance(double in, double total, double q)
 	       (out > total * 1e-9 ? out * log(out / (total * (1 - q))) : 0);
 }
 
-/* Is a window apart from the moments of LIST, and from the surroundings of those of the same
- * function? */
-static bool is_apart(const struct ct_timeline_moment *list, size_t count, const char *function,
-		     double from, double to)
+/* Is a window apart from the moments of LIST, and from the surroundings of those whose functions
+ * are on the same stacks? */
+static bool is_apart(const struct finding *f, const struct series *s,
+		     const struct ct_timeline_moment *list, size_t count, double from, double to)
 {
 	for (size_t i = 0; i < count; i++) {
-		double margin = strcmp(list[i].function, function) ? 0 : list[i].to - list[i].from;
+		double margin = f->beside[s->function] & 1 << i ? list[i].to - list[i].from : 0;
 
 		if (from < list[i].to + margin && list[i].from - margin < to)
 			return false;
@@ -193,8 +196,7 @@ static void try_series(const struct finding *f, const struct series *s,
 				continue;
 			score = distance(in, s->total, q) / f->all;
 			if (score <= best->score * (1 + 1e-9) ||
-			    !is_apart(list, count, f->t->names[s->function], from,
-				      from + seconds * 1e9) ||
+			    !is_apart(f, s, list, count, from, from + seconds * 1e9) ||
 			    surprise(s, in, q) < log((double)f->tries / FALSE_ALARM))
 				continue;
 			*best = (struct ct_timeline_moment){ .file = f->t,
@@ -208,6 +210,58 @@ static void try_series(const struct finding *f, const struct series *s,
 							     .score = score };
 		}
 	}
+}
+
+/* ---- the function ---- */
+
+static bool is_in(const struct ct_timeline_moment *m, const struct ct_timeline_piece *p)
+{
+	return ct_timeline_pieces_has(m->file, p->event->sample, m->number) &&
+	       ct_timeline_periods_in(m->file, p->event->thread, m->scope) &&
+	       (m->every || (p->end >= m->from && p->begin < m->to));
+}
+
+/* Moment M, number I, which was found by one function, gets the name of the innermost one that
+ * differs nearly as much at that time. */
+static void name_moment(struct finding *f, struct ct_timeline_moment *m, size_t i)
+{
+	const struct ct_timeline *t = f->t;
+	double *amount = ct_memory_alloc((t->p->sample_count + 1) * sizeof(*amount));
+	bool *may = ct_memory_alloc(t->name_count + 1);
+	size_t b = (size_t)round((m->from - f->from) / f->length);
+	size_t n = (size_t)round((m->to - m->from) / f->length);
+	double q = (double)n / (double)f->bins;
+
+	for (size_t k = 0; k < t->p->times->event_count; k++)
+		if (is_in(m, &t->pieces[k]))
+			amount[t->pieces[k].event->sample] += t->pieces[k].amount;
+	for (size_t k = 0; k < f->count; k++) {
+		const struct series *s = &f->series[k];
+		double in = s->bins[b + n] - s->bins[b];
+
+		may[s->function] =
+			in > s->total * q &&
+			distance(in, s->total, q) >= CT_TIMELINE_NEARLY * m->score * f->all;
+	}
+	for (size_t k = 0; k < t->p->sample_count; k++)
+		for (size_t at = t->first_function[k];
+		     at < t->first_function[k + 1] &&
+		     ct_timeline_pieces_has(t, (uint32_t)k, m->number);
+		     at++)
+			f->beside[t->functions[at]] |= (unsigned char)(1 << i);
+	ct_timeline_pieces_name(m, amount, may);
+	for (size_t k = 0; k < f->count; k++) {
+		const struct series *s = &f->series[k];
+		double in = s->bins[b + n] - s->bins[b],
+		       rest = fmax(s->total - in, 0) * q / (1 - q);
+
+		if (s->function != m->number)
+			continue;
+		m->rate = in / (m->to - m->from) * 1e9;
+		m->rest = rest / (m->to - m->from) * 1e9;
+	}
+	free(amount);
+	free(may);
 }
 
 /* ---- threads ---- */
@@ -224,9 +278,7 @@ static void name_threads(struct ct_timeline_moment *m)
 	for (size_t i = 0; i < times->event_count; i++) {
 		const struct ct_timeline_piece *p = &t->pieces[i];
 
-		if (!ct_timeline_pieces_has(t, p->event->sample, m->number) ||
-		    !ct_timeline_periods_in(t, p->event->thread, m->scope) ||
-		    (!m->every && (p->end < m->from || p->begin >= m->to)))
+		if (!is_in(m, p))
 			continue;
 		by[p->event->thread] += p->amount;
 		all += p->amount;
@@ -280,77 +332,216 @@ static void begin_file(struct finding *f, const struct ct_timeline *t, double fr
 	*f = (struct finding){ .t = t, .length = length, .from = floor(from / length) * length };
 	f->bins = (size_t)fmin(fmax(ceil((to - f->from) / length - 1e-6), 1), BINS);
 	fill_series(f);
+	f->beside = ct_memory_alloc(t->name_count + 1);
 	for (size_t n = 1; n <= f->bins / 2; n = longer(n))
 		f->tries += (f->bins - n + 1) * f->count;
 }
 
-/* Puts M into LIST of at most CT_TIMELINE_MOMENTS, the largest score first. */
-static void keep_largest(struct ct_timeline_moment *list, size_t *count,
-			 const struct ct_timeline_moment *m)
+/* Stores the moments of F, which are apart. */
+static size_t find_moments(struct finding *f, struct ct_timeline_moment *to)
 {
-	size_t at = *count < CT_TIMELINE_MOMENTS ? (*count)++ : CT_TIMELINE_MOMENTS;
-
-	for (; at && list[at - 1].score < m->score; at--)
-		if (at < CT_TIMELINE_MOMENTS)
-			list[at] = list[at - 1];
-	if (at < CT_TIMELINE_MOMENTS)
-		list[at] = *m;
-}
-
-/* Adds the functions of file F that return periodically to LIST, but for those that another file
- * has shown, too. */
-static void find_periods(struct finding *f, struct ct_timeline_moment *list, size_t *count)
-{
-	struct ct_timeline_moment one[CT_TIMELINE_MOMENTS];
-	double *with = ct_memory_alloc((f->t->name_count + 1) * sizeof(*with));
-	size_t n = ct_timeline_periods_find(f->t, one, with);
-
-	for (size_t i = 0; i < n; i++) {
-		bool known = false;
-
-		for (size_t k = 0; k < *count && !known; k++)
-			known = list[k].file != f->t && ct_timeline_periods_same(&list[k], &one[i]);
-		if (!known)
-			keep_largest(list, count, &one[i]);
-	}
-	for (size_t i = 0; i < f->count; i++) {
-		const struct series *s = &f->series[i];
-
-		f->series[i].periodic = with[s->function] > MOSTLY * s->total;
-		for (size_t k = 0; k < *count; k++)
-			f->series[i].periodic |=
-				!strcmp(list[k].function, f->t->names[s->function]);
-	}
-	free(with);
-}
-
-size_t ct_timeline_moments_find(const struct ct_timeline *files, size_t count, double from,
-				double to, struct ct_timeline_moment *found, size_t *periodic)
-{
-	struct finding *all = ct_memory_alloc(count * sizeof(*all));
-	struct ct_timeline_moment returning[CT_TIMELINE_MOMENTS];
 	size_t n = 0;
 
-	*periodic = 0;
-	for (size_t i = 0; i < count; i++) {
-		begin_file(&all[i], &files[i], from, to);
-		find_periods(&all[i], returning, periodic);
-	}
 	for (; n < CT_TIMELINE_MOMENTS; n++) {
-		found[n].score = 0;
-		for (size_t i = 0; i < count; i++)
-			for (size_t s = 0; s < all[i].count; s++)
-				if (!all[i].series[s].periodic)
-					try_series(&all[i], &all[i].series[s], found, n, &found[n]);
-		if (!found[n].score)
+		to[n].score = 0;
+		for (size_t i = 0; i < f->count; i++)
+			if (!f->series[i].periodic)
+				try_series(f, &f->series[i], to, n, &to[n]);
+		if (!to[n].score)
 			break;
+		name_moment(f, &to[n], n);
 	}
-	memcpy(found + n, returning, *periodic * sizeof(*found));
-	n += *periodic;
-	for (size_t i = 0; i < n; i++)
-		name_threads(&found[i]);
-	for (size_t i = 0; i < count; i++)
-		free(all[i].series);
-	free(all);
 	return n;
+}
+
+/* Stores what returns periodically in F. It is no moment of F, nor is what other files show of it:
+ * the COUNT ones of LIST. */
+static size_t find_periods(struct finding *f, struct ct_timeline_moment *to,
+			   const struct ct_timeline_moment *list, size_t count)
+{
+	double *with = ct_memory_alloc((f->t->name_count + 1) * sizeof(*with));
+	size_t n = ct_timeline_periods_find(f->t, to, with);
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct series *s = &f->series[i];
+
+		s->periodic = with[s->function] > MOSTLY * s->total;
+		for (size_t k = 0; k < count; k++)
+			s->periodic |= !strcmp(list[k].function, f->t->names[s->function]);
+	}
+	free(with);
+	return n;
+}
+
+/* ---- what several files tell of one moment ---- */
+
+/* Is NAME, perhaps with a cause, the function FUNCTION? */
+static bool is_function(const char *name, const char *function)
+{
+	size_t n = strcspn(function, "[");
+
+	n = n && function[n] ? n - 1 : strlen(function);
+	return !strncmp(name, function, n) && (!name[n] || !strncmp(name + n, " [", 2));
+}
+
+/* Is FUNCTION on the stacks of most of what M is about? */
+static bool is_about(const struct ct_timeline_moment *m, const char *function)
+{
+	const struct ct_timeline *t = m->file;
+	bool *is = ct_memory_alloc(t->name_count + 1);
+	double all = 0, with = 0;
+
+	for (size_t i = 0; i < t->name_count; i++)
+		is[i] = is_function(t->names[i], function);
+	for (size_t i = 0; i < t->p->times->event_count; i++) {
+		uint32_t sample = t->pieces[i].event->sample;
+		size_t k = t->first_function[sample], end = t->first_function[sample + 1];
+
+		if (!is_in(m, &t->pieces[i]))
+			continue;
+		while (k < end && !is[t->functions[k]])
+			k++;
+		all += t->pieces[i].amount;
+		with += k < end ? t->pieces[i].amount : 0;
+	}
+	free(is);
+	return with > SAME * all;
+}
+
+/* What M is about; what is of two kinds is not the same. */
+static enum { BYTES, RUNS, READY, WAITS } kind_of(const struct ct_timeline_moment *m)
+{
+	const struct ct_profile *p = m->file->p;
+
+	if (!m->file->is_time)
+		return BYTES;
+	if (m->file->is_wall)
+		return ct_ends(m->function, "[ready to run]") ? READY
+		       : ct_ends(m->function, "]")	      ? WAITS
+							      : RUNS;
+	return strcmp(ct_text(p, p->types[m->file->type].type), "cpu") ? WAITS : RUNS;
+}
+
+/* Do A and B, of two files, tell the same? */
+static bool is_same(const struct ct_timeline_moment *a, const struct ct_timeline_moment *b)
+{
+	double common = fmin(a->to, b->to) - fmax(a->from, b->from);
+
+	if (a->file == b->file || !a->every != !b->every)
+		return false;
+	if (a->every)
+		return ct_timeline_bursts_same(a, b);
+	if (kind_of(a) != kind_of(b) || common < SAME * fmin(a->to - a->from, b->to - b->from))
+		return false;
+	return (a->lock && b->lock && !strcmp(a->lock, b->lock)) || is_about(a, b->function) ||
+	       is_about(b, a->function);
+}
+
+/* Returns how much M tells: of a wait its cause, of what runs how many processors it had. */
+static int worth_of(const struct ct_timeline_moment *m)
+{
+	return m->other ? 3 : m->lock ? 2 : m->file->is_wall == (kind_of(m) == WAITS);
+}
+
+/* Notes in M how many threads were ready to run at that time, if they were many more than usual. */
+static void count_ready(const struct ct_timeline_view *v, struct ct_timeline_moment *m)
+{
+	const struct ct_timeline *t = v->files;
+	double in = 0, all = 0, length = m->to - m->from, rest;
+
+	while (t < v->files + v->count && !t->is_wall)
+		t++;
+	for (size_t i = 0; t < v->files + v->count && i < t->p->times->event_count; i++) {
+		const struct ct_timeline_piece *p = &t->pieces[i];
+
+		if (!ct_timeline_pieces_is_ready(t->p, p->event->sample))
+			continue;
+		all += p->amount;
+		in += p->amount * ct_timeline_pieces_within(m, p->begin, p->end - p->begin);
+	}
+	rest = fmax(all - in, 0) / fmax(v->to - v->from - length, 1);
+	if (in / length < MANY_READY || in / length < TWICE * rest)
+		return;
+	m->ready = in / length * 1e9;
+	m->ready_rest = rest * 1e9;
+}
+
+/* That threads are ready to run is not told once more where it is a moment of its own. */
+static void drop_ready(struct ct_timeline_moment *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count && kind_of(&list[i]) == READY; k++)
+			if (list[i].from < list[k].to && list[k].from < list[i].to)
+				list[k].ready = 0;
+}
+
+void ct_timeline_moments_release(struct ct_timeline_moment *m)
+{
+	free(m->threads);
+	free(m->lock);
+	free(m->other);
+}
+
+/* Adds M to LIST, unless it is there already: then the one that tells more of the cause stays. */
+static void add(struct ct_timeline_moment *list, size_t *count, const struct ct_timeline_view *v,
+		struct ct_timeline_moment m)
+{
+	struct ct_timeline_moment *other = list;
+
+	name_threads(&m);
+	m.lock = ct_timeline_locks_name(&m);
+	m.other = m.lock ? ct_timeline_locks_other(&m, m.lock, v->zero) : NULL;
+	if (!m.every)
+		count_ready(v, &m);
+	while (other < list + *count && !is_same(other, &m))
+		other++;
+	if (other == list + *count) {
+		list[(*count)++] = m;
+		return;
+	}
+	m.score = fmax(m.score, other->score);
+	other->score = m.score;
+	if (worth_of(&m) > worth_of(other)) {
+		ct_timeline_moments_release(other);
+		*other = m;
+	} else {
+		ct_timeline_moments_release(&m);
+	}
+}
+
+static int by_score(const void *x, const void *y)
+{
+	const struct ct_timeline_moment *a = x, *b = y;
+
+	if (!a->every != !b->every)
+		return a->every ? 1 : -1;
+	return (a->score < b->score) - (a->score > b->score);
+}
+
+size_t ct_timeline_moments_find(const struct ct_timeline_view *v, struct ct_timeline_moment *found,
+				size_t *periodic)
+{
+	struct finding *all = ct_memory_alloc(v->count * sizeof(*all));
+	struct ct_timeline_moment one[CT_TIMELINE_MOMENTS];
+	size_t count = 0, n;
+
+	for (size_t i = 0; i < v->count; i++) {
+		begin_file(&all[i], &v->files[i], v->from, v->to);
+		n = find_periods(&all[i], one, found, count);
+		for (size_t k = 0; k < n; k++)
+			add(found, &count, v, one[k]);
+	}
+	*periodic = count;
+	for (size_t i = 0; i < v->count; i++) {
+		n = find_moments(&all[i], one);
+		for (size_t k = 0; k < n; k++)
+			add(found, &count, v, one[k]);
+		free(all[i].series);
+		free(all[i].beside);
+	}
+	free(all);
+	drop_ready(found, count);
+	if (count)
+		qsort(found, count, sizeof(*found), by_score);
+	return count;
 }

@@ -3,10 +3,7 @@
  *
  * Looked at are the events of each own function that is anywhere on the stack, on all threads, on
  * the threads of one name, and on each thread: a thread's flush may copy with a function that all
- * others use, too. Events near to each other are a burst. If bursts began at random, each would
- * begin within a part D of the period around one of its multiples with the probability 2 * D. So N
- * of them do so with (2 * D)^N, and that times the number of sets of events and of ways to join
- * them must be below FALSE_ALARM. */
+ * others use, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +12,9 @@
 #include "core/times.h"
 #include "verbs/verbs.h"
 
-#define FALSE_ALARM 0.01
-#define LEAST_BURSTS 4
-#define LEAST_PERIOD 1e8 /* ns */
-#define TOUCHING 1e6	 /* ns: events with smaller gaps are always of one burst */
-#define STEP 3		 /* gaps between bursts are so many times as long as those in bursts */
-#define STEPS 4		 /* places of such a step that are tried */
-#define FAINT 0.3	 /* of the usual burst, by amount: less is left out at the second try */
-#define OFF 0.1		 /* of a period: how far off a burst may be */
-#define LEAST_OFF 0.005
-#define NEAR 0.8	    /* of the bursts are no further off */
-#define MISSED 1.5	    /* mean of the periods between two bursts */
-#define SHORT 3		    /* a period is at least so many bursts long */
+#define RADIX 100000	    /* so many numbers are sorted by their digits */
+#define SHORT 3		    /* as in timeline_bursts.c */
 #define SAME 0.5	    /* a set with this share in another one's events is a part of it */
-#define NEARLY 0.9	    /* a function that has this share of what returns can stand for it */
 #define EVENTS_MOST 3000000 /* that are looked at: those of the smallest sets */
 #define FOUND_MOST 200
 
@@ -47,22 +33,18 @@ struct set {
 	size_t first, count; /* pairs, in MEMBERS */
 };
 
-struct burst {
-	double begin, end, amount;
-	size_t pieces;
-	bool lasts; /* it has an event with a duration */
-};
-
 struct search {
 	const struct ct_timeline *t;
 	uint32_t *group_of; /* by thread: a scope */
 	struct pair *pairs;
 	struct set *sets;
-	uint32_t *members, *order; /* pairs of sets; events of pairs */
+	uint32_t *members, *order; /* pairs of sets; bursts of pairs, in order */
 	size_t pair_count, pair_room, set_count, set_room, examined;
 	struct ct_table pair_table, set_table;
 	double all;
-	struct burst *list, *joined;
+	struct ct_timeline_burst *bursts; /* by event, in the order of their beginnings */
+	struct ct_timeline_burst *list, *joined;
+	uint32_t *numbers;
 	size_t room;
 };
 
@@ -158,24 +140,52 @@ static struct set *set_at(struct search *s, struct key k)
 	return &s->sets[at];
 }
 
-/* Sorts the events by pair. Those that wait for something to do, and deaths, are in none. */
-static void sort_events(struct search *s)
+static int by_begin(const void *x, const void *y)
+{
+	const struct ct_timeline_burst *a = x, *b = y;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Stores all events, where they were recorded, not where they were moved to. Those that wait for
+ * something to do, and deaths, are left out. Returns how many there are. */
+static size_t make_bursts(struct search *s)
 {
 	const struct ct_timeline *t = s->t;
-	size_t count = t->p->times->event_count, first = 0;
+	size_t n = 0, i = 1;
+
+	s->bursts = ct_memory_realloc(NULL, t->p->times->event_count + 1, sizeof(*s->bursts));
+	for (uint32_t k = 0; k < t->p->times->event_count; k++) {
+		const struct ct_timeline_piece *p = &t->pieces[k];
+		double end = t->offset + (double)p->event->begin + (double)p->event->duration;
+
+		if (p->amount > 0 && !t->idle[p->event->sample])
+			s->bursts[n++] = (struct ct_timeline_burst){
+				end - (p->end - p->begin),	  end, p->amount, 1, k,
+				p->event->duration || !t->is_time
+			};
+	}
+	while (i < n && s->bursts[i].begin >= s->bursts[i - 1].begin)
+		i++;
+	if (i < n)
+		qsort(s->bursts, n, sizeof(*s->bursts), by_begin);
+	return n;
+}
+
+/* Sorts the events by pair. */
+static void sort_events(struct search *s)
+{
+	size_t count = make_bursts(s), first = 0;
 	uint32_t *pair_of = ct_memory_realloc(NULL, count + 1, sizeof(*pair_of));
 
 	s->order = ct_memory_realloc(NULL, count + 1, sizeof(*s->order));
 	for (size_t i = 0; i < count; i++) {
-		const struct ct_timeline_piece *p = &t->pieces[i];
+		const struct ct_event *e = s->t->pieces[s->bursts[i].event].event;
 
-		pair_of[i] = CT_NONE;
-		if (!(p->amount > 0) || t->idle[p->event->sample])
-			continue;
-		pair_of[i] = pair_at(s, (struct key){ p->event->sample, p->event->thread });
-		s->pairs[pair_of[i]].total += p->amount;
+		pair_of[i] = pair_at(s, (struct key){ e->sample, e->thread });
+		s->pairs[pair_of[i]].total += s->bursts[i].amount;
 		s->pairs[pair_of[i]].count++;
-		s->all += p->amount;
+		s->all += s->bursts[i].amount;
 	}
 	for (size_t i = 0; i < s->pair_count; i++) {
 		s->pairs[i].first = first;
@@ -183,9 +193,7 @@ static void sort_events(struct search *s)
 		s->pairs[i].count = 0;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (pair_of[i] != CT_NONE)
-			s->order[s->pairs[pair_of[i]].first + s->pairs[pair_of[i]].count++] =
-				(uint32_t)i;
+		s->order[s->pairs[pair_of[i]].first + s->pairs[pair_of[i]].count++] = (uint32_t)i;
 	free(pair_of);
 }
 
@@ -253,7 +261,7 @@ static bool is_rare(const struct search *s, const struct set *set)
 {
 	double length = (double)(s->t->p->times->end - s->t->p->times->from);
 
-	return set->events >= LEAST_BURSTS &&
+	return set->events >= CT_TIMELINE_BURSTS &&
 	       (!s->t->is_time || set->total * SHORT < length * (double)set->threads);
 }
 
@@ -285,26 +293,34 @@ static void choose_sets(struct search *s)
 	free(worth);
 }
 
-/* ---- bursts ---- */
+/* ---- the events of a set ---- */
 
-static int by_begin(const void *x, const void *y)
+static int by_number(const void *x, const void *y)
 {
-	const struct burst *a = x, *b = y;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
-static int by_size(const void *x, const void *y)
-{
-	const double *a = x, *b = y;
+	const uint32_t *a = x, *b = y;
 
 	return *a < *b ? -1 : *a > *b;
 }
 
-static double median(double *list, size_t count)
+/* Sorts COUNT numbers, using SPARE, which has room for as many. */
+static void sort_numbers(uint32_t *list, size_t count, uint32_t *spare)
 {
-	qsort(list, count, sizeof(*list), by_size);
-	return list[count / 2];
+	if (count < RADIX) {
+		qsort(list, count, sizeof(*list), by_number);
+		return;
+	}
+	for (unsigned shift = 0; shift < 32; shift += 16) {
+		size_t *at = ct_memory_alloc(((size_t)UINT16_MAX + 2) * sizeof(*at));
+
+		for (size_t i = 0; i < count; i++)
+			at[(list[i] >> shift & UINT16_MAX) + 1]++;
+		for (size_t i = 0; i < UINT16_MAX; i++)
+			at[i + 1] += at[i];
+		for (size_t i = 0; i < count; i++)
+			spare[at[list[i] >> shift & UINT16_MAX]++] = list[i];
+		memcpy(list, spare, count * sizeof(*list));
+		free(at);
+	}
 }
 
 static void take_events(struct search *s, const struct set *set)
@@ -315,199 +331,31 @@ static void take_events(struct search *s, const struct set *set)
 		s->room = set->events;
 		s->list = ct_memory_realloc(s->list, s->room, sizeof(*s->list));
 		s->joined = ct_memory_realloc(s->joined, s->room, sizeof(*s->joined));
+		s->numbers = ct_memory_realloc(s->numbers, s->room, 2 * sizeof(*s->numbers));
 	}
 	for (size_t i = 0; i < set->count; i++) {
 		const struct pair *pair = &s->pairs[s->members[set->first + i]];
 
-		for (size_t k = 0; k < pair->count; k++) {
-			const struct ct_timeline_piece *p =
-				&s->t->pieces[s->order[pair->first + k]];
-
-			/* Where it was recorded, not where it was moved to. */
-			double end =
-				s->t->offset + (double)p->event->begin + (double)p->event->duration;
-
-			s->list[n++] = (struct burst){ end - (p->end - p->begin), end, p->amount, 1,
-						       p->event->duration || !s->t->is_time };
-		}
+		memcpy(s->numbers + n, s->order + pair->first, pair->count * sizeof(*s->numbers));
+		n += pair->count;
 	}
-	qsort(s->list, n, sizeof(*s->list), by_begin);
-}
-
-/* Joins the COUNT events that are no further apart than LIMIT. Returns the number of bursts. */
-static size_t join(struct search *s, size_t count, double limit)
-{
-	struct burst *to = s->joined;
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!n || s->list[i].begin - to[n - 1].end > limit) {
-			to[n++] = s->list[i];
-			continue;
-		}
-		to[n - 1].end = fmax(to[n - 1].end, s->list[i].end);
-		to[n - 1].amount += s->list[i].amount;
-		to[n - 1].pieces++;
-		to[n - 1].lasts |= s->list[i].lasts;
-	}
-	return n;
-}
-
-/* Drops faint ones of the COUNT bursts: a few samples that came to a wrong function, or little work
- * of the same function. Returns how many are left. */
-static size_t drop_faint(struct search *s, size_t count)
-{
-	struct burst *list = s->joined;
-	double sum = 0, squares = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		sum += list[i].amount;
-		squares += list[i].amount * list[i].amount;
-	}
-	for (size_t i = 0; i < count; i++)
-		if (list[i].amount >= FAINT * squares / sum)
-			list[n++] = list[i];
-	return n;
-}
-
-/* Stores the longest gaps within bursts that may be meant, at most STEPS: where, in the order of
- * their sizes, the next one is much longer; those with the widest step first. */
-static size_t find_limits(const struct search *s, size_t count, double *limits)
-{
-	double *gaps = ct_memory_realloc(NULL, count + 1, sizeof(*gaps)), end = -INFINITY;
-	double steps[STEPS] = { 0 };
-	size_t n = 0, found = 1;
-
-	for (size_t i = 0; i < count; i++) {
-		if (i && s->list[i].begin - end > TOUCHING)
-			gaps[n++] = s->list[i].begin - end;
-		end = fmax(end, s->list[i].end);
-	}
-	if (n)
-		qsort(gaps, n, sizeof(*gaps), by_size);
-	limits[0] = TOUCHING;
-	for (size_t i = 0; i + LEAST_BURSTS - 1 < n; i++) {
-		double step = gaps[i + 1] / gaps[i];
-		size_t at;
-
-		if (step < STEP || (found == STEPS && step <= steps[STEPS - 1]))
-			continue;
-		for (at = found < STEPS ? found++ : STEPS - 1; at > 1 && steps[at - 1] < step; at--)
-			steps[at] = steps[at - 1], limits[at] = limits[at - 1];
-		steps[at] = step;
-		limits[at] = gaps[i];
-	}
-	free(gaps);
-	return found;
-}
-
-/* ---- periods ---- */
-
-struct regularity {
-	double every, off; /* OFF: the largest part of a period by which those NEAR are off */
-	size_t near, periods;
-};
-
-static double off_by(double d, double every)
-{
-	return fabs(d / every - fmax(round(d / every), 1));
-}
-
-/* How regular are the COUNT distances D with a period of about EVERY? */
-static struct regularity measure(const double *d, size_t count, double every)
-{
-	struct regularity r = { .every = every };
-	double sum = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (off_by(d[i], every) > OFF)
-			continue;
-		r.near++;
-		r.off = fmax(r.off, off_by(d[i], every));
-		r.periods += (size_t)fmax(round(d[i] / every), 1);
-		sum += d[i];
-	}
-	if (r.near)
-		r.every = sum / (double)r.periods;
-	return r;
-}
-
-/* Returns the logarithm of the probability that COUNT distances are as regular as R by chance,
- * whichever of them are. */
-static double chance(const struct search *s, const struct regularity *r, size_t count, double grain)
-{
-	double off = fmax(fmax(r->off, LEAST_OFF), grain / r->every / 2);
-
-	double all = (double)count, near = (double)r->near;
-
-	return (near - 1) * log(fmin(2 * off, 1)) + lgamma(all + 1) - lgamma(near + 1) -
-	       lgamma(all - near + 1) + log((double)(s->examined * STEPS * 2));
-}
-
-/* Are the COUNT bursts at equal distances? Stores them in TO. GRAIN: how exact their beginnings
- * are. A sample of CPU time alone is no burst: samples of a steady load are at equal distances,
- * too. */
-static bool is_periodic(const struct search *s, size_t count, double grain,
-			struct ct_timeline_moment *to)
-{
-	const struct burst *list = s->joined;
-	double *d, amount = 0, length, lengths = 0;
-	struct regularity r;
-	size_t pieces = 0, lasting = 0;
-
-	if (count < LEAST_BURSTS)
-		return false;
-	d = ct_memory_realloc(NULL, count, sizeof(*d));
-	for (size_t i = 0; i < count; i++) {
-		d[i] = list[i].end - list[i].begin;
-		lengths += d[i];
-		amount += list[i].amount;
-		pieces += list[i].pieces;
-		lasting += list[i].lasts;
-	}
-	length = median(d, count);
-	for (size_t i = 0; i + 1 < count; i++)
-		d[i] = list[i + 1].begin - list[i].begin;
-	r = measure(d, count - 1, median(d, count - 1));
-	r = measure(d, count - 1, r.every);
-	free(d);
-	if ((double)r.near < NEAR * (double)(count - 1) || r.every < LEAST_PERIOD ||
-	    (double)r.periods > MISSED * (double)r.near || length * SHORT > r.every ||
-	    (pieces < 2 * count && lasting * 2 < count) ||
-	    chance(s, &r, count - 1, grain) > log(FALSE_ALARM))
-		return false;
-	*to = (struct ct_timeline_moment){ .file = s->t,
-					   .from = list[0].begin,
-					   .to = list[0].begin + length,
-					   .rate = amount / fmax(lengths, 1) * 1e9,
-					   .every = r.every,
-					   .first = list[0].begin,
-					   .count = count,
-					   .score = amount / s->all };
-	return true;
+	if (set->count > 1)
+		sort_numbers(s->numbers, n, s->numbers + n);
+	for (size_t i = 0; i < n; i++)
+		s->list[i] = s->bursts[s->numbers[i]];
 }
 
 static bool find_period(struct search *s, const struct set *set, struct ct_timeline_moment *to)
 {
-	double limits[STEPS], grain;
-	size_t n;
-
+	*to = (struct ct_timeline_moment){ .file = s->t };
 	take_events(s, set);
-	grain = s->list[set->events / 2].end - s->list[set->events / 2].begin;
-	n = find_limits(s, set->events, limits);
-	for (size_t i = 0; i < n; i++) {
-		size_t count = join(s, set->events, limits[i]);
-
-		if (!is_periodic(s, count, grain, to) &&
-		    !is_periodic(s, drop_faint(s, count), grain, to))
-			continue;
-		to->function = s->t->names[set->function];
-		to->number = set->function;
-		to->scope = set->scope;
-		return true;
-	}
-	return false;
+	if (!ct_timeline_bursts_find(s->list, set->events, s->joined, s->examined, to))
+		return false;
+	to->function = s->t->names[set->function];
+	to->number = set->function;
+	to->scope = set->scope;
+	to->score /= s->all;
+	return true;
 }
 
 /* ---- what is told ---- */
@@ -547,46 +395,25 @@ static int by_total(const void *x, const void *y)
 				    : (a->function > b->function) - (a->function < b->function);
 }
 
-/* Is the set's function the outermost own one of its stacks? */
-static bool is_root(const struct search *s, const struct set *set)
-{
-	uint32_t sample = s->pairs[s->members[set->first]].sample;
-
-	return s->t->functions[s->t->first_function[sample + 1] - 1] == set->function;
-}
-
-static size_t depth_of(const struct search *s, const struct set *set, uint32_t function)
-{
-	uint32_t sample = s->pairs[s->members[set->first]].sample;
-	size_t k = s->t->first_function[sample];
-
-	while (k < s->t->first_function[sample + 1] && s->t->functions[k] != function)
-		k++;
-	return k;
-}
-
-/* Gives LIST[I], of which others are parts, the name of the innermost function with nearly all of
- * it, and, as its caller, that of the outermost one that isn't the thread's own. */
+/* Gives LIST[I], of which others are parts, the name of the one of them that tells most. */
 static void name_found(const struct search *s, struct found *list, size_t count, size_t i)
 {
-	const struct set *whole = list[i].set, *inner = whole,
-			 *outer = is_root(s, whole) ? NULL : whole;
+	const struct set *whole = list[i].set;
+	double *amount = ct_memory_alloc((s->t->p->sample_count + 1) * sizeof(*amount));
+	bool *may = ct_memory_alloc(s->t->name_count + 1);
 
-	for (size_t k = 0; k < count; k++) {
-		const struct set *one = list[k].set;
+	for (size_t k = 0; k < whole->count; k++) {
+		const struct pair *p = &s->pairs[s->members[whole->first + k]];
 
-		if (one->scope != whole->scope || one->total < NEARLY * whole->total ||
-		    shared(s, one, whole) < NEARLY * one->total)
-			continue;
-		if (depth_of(s, whole, one->function) < depth_of(s, whole, inner->function))
-			inner = one;
-		if (!is_root(s, one) && (!outer || depth_of(s, whole, one->function) >
-							   depth_of(s, whole, outer->function)))
-			outer = one;
+		amount[p->sample] += p->total;
 	}
-	list[i].m.function = s->t->names[inner->function];
-	list[i].m.number = inner->function;
-	list[i].m.caller = outer && outer != inner ? s->t->names[outer->function] : NULL;
+	for (size_t k = 0; k < count; k++)
+		may[list[k].set->function] |=
+			list[k].set->scope == whole->scope &&
+			shared(s, list[k].set, whole) >= CT_TIMELINE_NEARLY * list[k].set->total;
+	ct_timeline_pieces_name(&list[i].m, amount, may);
+	free(amount);
+	free(may);
 }
 
 /* Adds what is in one of the sets, by function. */
@@ -604,15 +431,6 @@ static void add_with(const struct search *s, const struct found *list, size_t co
 	}
 }
 
-bool ct_timeline_periods_same(const struct ct_timeline_moment *a,
-			      const struct ct_timeline_moment *b)
-{
-	double apart = fabs(remainder(a->first - b->first, a->every));
-
-	return fabs(a->every - b->every) < a->every / 20 &&
-	       apart < fmax(a->to - a->from, b->to - b->from) + a->every / 20;
-}
-
 /* Marks the sets most of which is in a larger one, and those of further threads that return with
  * one. WITH gets, by function, what returns. */
 static void sort_out(const struct search *s, struct found *list, size_t count, double *with)
@@ -627,7 +445,7 @@ static void sort_out(const struct search *s, struct found *list, size_t count, d
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < i && !list[i].part; k++)
 			if (!list[k].part && list[k].set->function == list[i].set->function &&
-			    ct_timeline_periods_same(&list[k].m, &list[i].m)) {
+			    ct_timeline_bursts_same(&list[k].m, &list[i].m)) {
 				list[i].part = true;
 				list[k].m.also++;
 				list[k].m.rate += list[i].m.rate;
@@ -662,8 +480,10 @@ size_t ct_timeline_periods_find(const struct ct_timeline *t, struct ct_timeline_
 	free(s.sets);
 	free(s.members);
 	free(s.order);
+	free(s.bursts);
 	free(s.list);
 	free(s.joined);
+	free(s.numbers);
 	free(list);
 	return n;
 }

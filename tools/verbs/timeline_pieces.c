@@ -45,13 +45,12 @@ static bool is_spread(const struct ct_timeline_piece *p)
 	return p->end - p->begin > (double)p->event->duration * CORRECTED;
 }
 
-static int by_thread_and_end(const void *x, const void *y)
+static int by_state_and_end(const void *x, const void *y)
 {
 	const struct ct_timeline_piece *a = *(struct ct_timeline_piece *const *)x,
 				       *b = *(struct ct_timeline_piece *const *)y;
-	int d = (a->event->thread > b->event->thread) - (a->event->thread < b->event->thread);
+	int d = a->state - b->state;
 
-	d = d ? d : a->state - b->state;
 	return d ? d : (a->end > b->end) - (a->end < b->end);
 }
 
@@ -72,39 +71,61 @@ static void move_apart(struct ct_timeline_piece **list, size_t count, double low
 	}
 }
 
-static bool same_queue(const struct ct_timeline_piece *a, const struct ct_timeline_piece *b)
-{
-	return a->event->thread == b->event->thread && a->state == b->state;
-}
-
 /* "(others)" are several threads. */
 static bool is_one_thread(const struct ct_timeline *t, const struct ct_timeline_piece *p)
 {
 	return *ct_text(t->p, t->p->times->threads[p->event->thread].name) != '(';
 }
 
+static bool is_moved(const struct ct_timeline *t, const struct ct_timeline_piece *p)
+{
+	return p->amount > 0 && is_spread(p) && is_one_thread(t, p);
+}
+
+/* Moves the COUNT pieces of a thread, in the order of events, apart in each of its states. */
+static void move_thread(struct ct_timeline_piece **list, size_t count, double low)
+{
+	size_t i = 1;
+
+	while (i < count && by_state_and_end(&list[i - 1], &list[i]) <= 0)
+		i++;
+	if (i < count)
+		qsort(list, count, sizeof(struct ct_timeline_piece *), by_state_and_end);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && list[end]->state == list[first]->state;)
+			end++;
+		move_apart(list + first, end - first, low);
+	}
+}
+
 void ct_timeline_pieces_make(struct ct_timeline *t)
 {
-	size_t count = t->p->times->event_count, n = 0;
-	struct ct_timeline_piece **list;
+	const struct ct_times *times = t->p->times;
+	struct ct_timeline_piece **list =
+		ct_memory_realloc(NULL, times->event_count + 1, sizeof(struct ct_timeline_piece *));
+	size_t *end = ct_memory_alloc((times->thread_count + 2) * sizeof(*end));
 
-	t->pieces = ct_memory_realloc(NULL, count + 1, sizeof(*t->pieces));
-	list = ct_memory_realloc(NULL, count + 1, sizeof(struct ct_timeline_piece *));
-	for (size_t i = 0; i < count; i++) {
-		struct ct_timeline_piece *p = &t->pieces[i];
-
-		*p = piece_of(t, &t->p->times->events[i]);
-		if (p->amount > 0 && is_spread(p) && is_one_thread(t, p))
-			list[n++] = p;
+	t->pieces = ct_memory_realloc(NULL, times->event_count + 1, sizeof(*t->pieces));
+	for (size_t i = 0; i < times->event_count; i++) {
+		t->pieces[i] = piece_of(t, &times->events[i]);
+		end[times->events[i].thread + 2] += is_moved(t, &t->pieces[i]);
 	}
-	if (n)
-		qsort(list, n, sizeof(struct ct_timeline_piece *), by_thread_and_end);
-	for (size_t i = 0, same; i < n; i += same) {
-		for (same = 1; i + same < n && same_queue(list[i], list[i + same]);)
-			same++;
-		move_apart(list + i, same, t->offset);
-	}
+	for (size_t i = 2; i < times->thread_count + 2; i++)
+		end[i] += end[i - 1];
+	for (size_t i = 0; i < times->event_count; i++)
+		if (is_moved(t, &t->pieces[i]))
+			list[end[times->events[i].thread + 1]++] = &t->pieces[i];
+	for (size_t i = 0; i < times->thread_count; i++)
+		move_thread(list + end[i], end[i + 1] - end[i], t->offset);
 	free(list);
+	free(end);
+}
+
+double ct_timeline_pieces_within(const struct ct_timeline_moment *m, double begin, double length)
+{
+	double in = fmin(begin + length, m->to) - fmax(begin, m->from);
+
+	return length > 0 ? fmax(in, 0) / length : in >= 0;
 }
 
 bool ct_timeline_pieces_part(struct ct_timeline_piece *p, double from, double length, size_t count,
@@ -147,6 +168,13 @@ static uint32_t name_number(struct ct_timeline *t, struct ct_table *table, size_
 	return at;
 }
 
+bool ct_timeline_pieces_is_ready(const struct ct_profile *p, size_t sample)
+{
+	const char *state = ct_own_stack_label(p, sample, "state");
+
+	return state && !strcmp(state, "runnable");
+}
+
 /* A function that waits is told with the cause. A function that calls others is told, too: what
  * they do may be usual, and only that it calls them is not. */
 void ct_timeline_pieces_functions(struct ct_timeline *t)
@@ -162,7 +190,10 @@ void ct_timeline_pieces_functions(struct ct_timeline *t)
 	for (size_t i = 0; i < t->p->sample_count; i++) {
 		const char *wait = ct_own_stack_label(t->p, i, "wait"),
 			   *state = ct_own_stack_label(t->p, i, "state");
-		const char *cause = wait ? wait : state && strcmp(state, "running") ? state : NULL;
+		const char *cause = wait				     ? wait
+				    : ct_timeline_pieces_is_ready(t->p, i)   ? "ready to run"
+				    : state && strcmp(state, "running") != 0 ? state
+									     : NULL;
 		size_t n = ct_own_stack_functions(t->own, t->p, i, names, DEEPEST);
 
 		t->first_function[i] = used;
@@ -187,6 +218,52 @@ bool ct_timeline_pieces_has(const struct ct_timeline *t, uint32_t sample, uint32
 		if (t->functions[k] == function)
 			return true;
 	return false;
+}
+
+/* The sums of a function in the samples that a moment is about. */
+struct share {
+	double sum, depth,
+		root; /* DEPTH: times functions outside of it; ROOT: where it is outermost */
+};
+
+static void add_sample(const struct ct_timeline *t, size_t sample, double amount, struct share *to)
+{
+	size_t end = t->first_function[sample + 1];
+
+	for (size_t k = t->first_function[sample]; k < end; k++) {
+		to[t->functions[k]].sum += amount;
+		to[t->functions[k]].depth += amount * (double)(end - 1 - k);
+		to[t->functions[k]].root += k + 1 == end ? amount : 0;
+	}
+}
+
+void ct_timeline_pieces_name(struct ct_timeline_moment *m, const double *amount, const bool *may)
+{
+	const struct ct_timeline *t = m->file;
+	struct share *all = ct_memory_alloc((t->name_count + 1) * sizeof(*all));
+	const struct share *whole = &all[m->number], *inner = NULL, *outer = NULL;
+
+	for (size_t i = 0; i < t->p->sample_count; i++)
+		if (amount[i] != 0 && ct_timeline_pieces_has(t, (uint32_t)i, m->number))
+			add_sample(t, i, amount[i], all);
+	for (size_t i = 0; i < t->name_count; i++) {
+		const struct share *one = &all[i];
+
+		if (!(one->sum > 0) || one->sum < CT_TIMELINE_NEARLY * whole->sum ||
+		    (!may[i] && one != whole))
+			continue;
+		if (!inner || one->depth / one->sum > inner->depth / inner->sum)
+			inner = one;
+		if (one->root * 2 < one->sum &&
+		    (!outer || one->depth / one->sum < outer->depth / outer->sum))
+			outer = one;
+	}
+	if (inner) {
+		m->number = (uint32_t)(inner - all);
+		m->function = t->names[m->number];
+		m->caller = outer && outer != inner ? t->names[outer - all] : NULL;
+	}
+	free(all);
 }
 
 /* ---- groups of threads ---- */

@@ -10,6 +10,9 @@
 #include "core/times.h"
 #include "verbs/verbs.h"
 
+/* Of names that mean themselves in an expression. */
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"
+
 static struct {
 	const char *by, *type, *own;
 	bool json;
@@ -71,8 +74,9 @@ static char *command_of(const struct ct_timeline_moment *m)
 }
 
 /* "compute takes 3.10 processors", "3.10 threads are in compute [lock] (wall)", "3.10 threads wait
- * for lock config in compute". The caller frees it. */
-static char *amount_of(const struct ct_timeline_moment *m, const char *lock)
+ * for lock config in compute", "reload makes 3.10 threads wait for lock config". The caller frees
+ * it. */
+static char *amount_of(const struct ct_timeline_moment *m)
 {
 	const struct ct_timeline *t = m->file;
 	const char *type = ct_text(t->p, t->p->types[t->type].type);
@@ -80,24 +84,39 @@ static char *amount_of(const struct ct_timeline_moment *m, const char *lock)
 	char rate[CT_NUMBER_ROOM];
 
 	ct_timeline_draw_rate(t, rate, m->rate);
-	if (lock)
-		return ct_memory_printf("%s threads wait for lock %s in %s%s%s", rate, lock,
+	if (m->every && !t->is_time)
+		ct_numbers_format(rate, ct_numbers_clamp(m->rate),
+				  ct_text(t->p, t->p->types[t->type].unit), "auto");
+	if (m->lock && t->is_shared)
+		return ct_memory_printf("%s%s%s makes %s threads wait for lock %s", m->function,
+					within, caller, rate, m->lock);
+	if (m->lock)
+		return ct_memory_printf("%s threads wait for lock %s in %s%s%s", rate, m->lock,
 					m->function, within, caller);
 	if (t->is_time && strcmp(type, "cpu") != 0)
 		return ct_memory_printf("%s threads are in %s%s%s (%s)", rate, m->function, within,
-					caller, type);
+					caller, has_type(t, "calls") ? "input and output" : type);
 	return ct_memory_printf("%s%s%s takes %s%s%s", m->function, within, caller, rate,
 				t->is_time ? " processors" : " of ", t->is_time ? "" : type);
 }
 
+/* "; meanwhile 5.21 threads are ready to run, 0.40 in the rest of the run", or nothing. */
+static char *ready_of(const struct ct_timeline_moment *m)
+{
+	return m->ready > 0
+		       ? ct_memory_printf("; meanwhile %.2f threads are ready to run, but have "
+					  "no processor, %.2f in the rest of the run",
+					  m->ready / 1e9, m->ready_rest / 1e9)
+		       : ct_memory_strdup("");
+}
+
 /* The caller frees the result. */
-static char *sentence_of(const struct ct_timeline_view *v, const struct ct_timeline_moment *m)
+static char *sentence_of(const struct ct_timeline_moment *m)
 {
 	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM];
 	int digits = ct_timeline_draw_digits(fmax(fmin(m->to - m->from, 1e9) / 10, 1e6));
-	char *lock = ct_timeline_locks_name(m), *what = amount_of(m, lock), *text;
-	char *other = lock ? ct_timeline_locks_other(m, lock, v->zero) : NULL;
-	const char *and = other ? "; it is " : "", *who = other ? other : "";
+	char *what = amount_of(m), *ready = ready_of(m), *text;
+	const char *and = m->other ? "; it is " : "", *who = m->other ? m->other : "";
 
 	if (m->every)
 		text = ct_memory_printf("Every %s for %s, %zu times from %s on, %s, on %s%s%s.",
@@ -106,38 +125,14 @@ static char *sentence_of(const struct ct_timeline_view *v, const struct ct_timel
 					ct_timeline_draw_time(c, m->first, digits), what,
 					m->threads, and, who);
 	else
-		text = ct_memory_printf("From %s to %s %s, %s in the rest of the run, on %s%s%s.",
+		text = ct_memory_printf("From %s to %s %s, %s in the rest of the run, on %s%s%s%s.",
 					ct_timeline_draw_time(a, m->from, digits),
 					ct_timeline_draw_time(b, m->to, digits), what,
 					ct_timeline_draw_rate(m->file, c, m->rest), m->threads, and,
-					who);
-	free(other);
-	free(lock);
+					who, ready);
 	free(what);
+	free(ready);
 	return text;
-}
-
-static void put_moments(const struct ct_timeline_view *v, const struct ct_timeline_moment *found,
-			size_t count, size_t periodic)
-{
-	for (size_t i = 0; i < count; i++) {
-		char *sentence = sentence_of(v, &found[i]), *command = command_of(&found[i]);
-
-		if (i == 0 || i == count - periodic)
-			printf("\n%s%s%s\n", ct_out_paint(CT_BOLD),
-			       i < count - periodic ? "What differs most from the rest of the run, "
-						      "beyond chance:"
-						    : "What returns periodically:",
-			       ct_out_paint(CT_PLAIN));
-		ct_out_text(stdout, sentence);
-		fputs("\n    ", stdout);
-		ct_out_text(stdout, command);
-		putchar('\n');
-		free(sentence);
-		free(command);
-	}
-	if (count == periodic)
-		puts("\nNo moment differs from the rest of the run beyond chance.");
 }
 
 /* ---- jumps of memory ---- */
@@ -154,13 +149,55 @@ static const struct ct_timeline *memory_of(const struct ct_timeline_view *v, boo
 }
 
 struct told_jump {
-	char *sentence, *command; /* COMMAND NULL: there is no heap profile */
+	struct ct_timeline_jump jump;
+	struct ct_timeline_moment cause; /* FUNCTION NULL: it isn't known */
+	char *sentence, *command;	 /* COMMAND NULL: there is no heap profile */
 };
 
-/* Finds the jumps of V, on its axis, and how they are told. Returns how many. */
-static size_t find_jumps(const struct ct_timeline_view *v, struct ct_timeline_jump *jumps,
-			 struct told_jump *told)
+/* Returns the command that shows what M's function allocated. The caller frees it. */
+static char *allocations_of(const struct ct_timeline_moment *m)
 {
+	const char *name = m->caller ? m->caller : m->function;
+	bool plain = !name[strspn(name, NAME_CHARACTERS)];
+	char *focus = ct_memory_printf("%s%s%s", plain ? "" : "\\Q", name, plain ? "" : "\\E");
+	char *word = ct_out_word(focus);
+	char *verb = ct_memory_printf("top -cum -sample_index=alloc_space -focus=%s", word);
+	char *text = command_for(m->file, verb, m->from, m->to);
+
+	free(focus);
+	free(word);
+	free(verb);
+	return text;
+}
+
+/* Says in J what allocated. T is of the heap. */
+static void tell_cause(const struct ct_timeline *t, struct told_jump *j)
+{
+	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], by[CT_NUMBER_ROOM], *grows = j->sentence;
+	const struct ct_timeline_moment *m = &j->cause;
+	int digits;
+
+	if (!ct_timeline_memory_cause(t, &j->jump, &j->cause)) {
+		j->sentence = ct_memory_printf("%s; the stacks that allocated:", grows);
+		j->command = command_for(t, "top -cum -sample_index=alloc_space", j->jump.from,
+					 j->jump.to);
+	} else {
+		digits = ct_timeline_draw_digits(fmin(m->to - m->from, 1e9) / 10);
+		j->sentence = ct_memory_printf(
+			"%s; %s%s%s allocates %s of it, from %s to %s:", grows, m->function,
+			m->caller ? " < " : "", m->caller ? m->caller : "",
+			ct_numbers_format(by, ct_numbers_clamp(m->rate), "bytes", "auto"),
+			ct_timeline_draw_time(a, m->from, digits),
+			ct_timeline_draw_time(b, m->to, digits));
+		j->command = allocations_of(m);
+	}
+	free(grows);
+}
+
+/* Finds the jumps of V, on its axis, and how they are told. Returns how many. */
+static size_t find_jumps(const struct ct_timeline_view *v, struct told_jump *told)
+{
+	struct ct_timeline_jump jumps[CT_TIMELINE_JUMPS];
 	bool is_heap;
 	const struct ct_timeline *t = memory_of(v, &is_heap);
 	size_t n =
@@ -168,74 +205,144 @@ static size_t find_jumps(const struct ct_timeline_view *v, struct ct_timeline_ju
 	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], by[CT_NUMBER_ROOM];
 
 	for (size_t i = 0; i < n; i++) {
-		struct ct_timeline_jump *j = &jumps[i];
+		struct ct_timeline_jump *j = &told[i].jump;
 
+		told[i] = (struct told_jump){ .jump = jumps[i] };
 		j->from += t->offset;
 		j->to += t->offset;
 		told[i].sentence = ct_memory_printf(
 			"Resident memory grows by %s between %s and %s%s",
 			ct_numbers_format(by, ct_numbers_clamp(j->bytes), "bytes", "auto"),
 			ct_timeline_draw_time(a, j->from, 1), ct_timeline_draw_time(b, j->to, 1),
-			is_heap ? "; the stacks that allocated:" : ".");
-		told[i].command =
-			is_heap ? command_for(t, "top -sample_index=alloc_space", j->from, j->to)
-				: NULL;
+			is_heap ? "" : ".");
+		if (is_heap)
+			tell_cause(t, &told[i]);
 	}
 	return n;
 }
 
+/* ---- what is told ---- */
+
+struct told {
+	struct told_jump jumps[CT_TIMELINE_JUMPS];
+	struct ct_timeline_moment *moments;
+	size_t jump_count, count, periodic; /* the last PERIODIC of COUNT moments */
+};
+
+/* Does a jump tell what M tells? */
+static bool is_told(const struct told *told, const struct ct_timeline_moment *m)
+{
+	for (size_t i = 0; i < told->jump_count; i++) {
+		const struct ct_timeline_moment *cause = &told->jumps[i].cause;
+
+		if (cause->file == m->file && cause->function && m->from < cause->to &&
+		    cause->from < m->to && !m->every)
+			return true;
+	}
+	return false;
+}
+
+static struct told find(const struct ct_timeline_view *v)
+{
+	struct told told = { 0 };
+	size_t n = 0;
+
+	told.moments = ct_memory_alloc(2 * CT_TIMELINE_MOMENTS * v->count * sizeof(*told.moments));
+	told.count = ct_timeline_moments_find(v, told.moments, &told.periodic);
+	told.jump_count = find_jumps(v, told.jumps);
+	for (size_t i = 0; i < told.count; i++) {
+		if (is_told(&told, &told.moments[i]))
+			ct_timeline_moments_release(&told.moments[i]);
+		else
+			told.moments[n++] = told.moments[i];
+	}
+	told.count = n;
+	return told;
+}
+
+static void free_told(struct told *told)
+{
+	for (size_t i = 0; i < told->count; i++)
+		ct_timeline_moments_release(&told->moments[i]);
+	for (size_t i = 0; i < told->jump_count; i++) {
+		free(told->jumps[i].sentence);
+		free(told->jumps[i].command);
+	}
+	free(told->moments);
+}
+
 /* ---- text and JSON ---- */
 
-static void put_jumps(const struct ct_timeline_view *v)
+static void put_head(const char *text)
 {
-	struct ct_timeline_jump jumps[CT_TIMELINE_JUMPS];
-	struct told_jump told[CT_TIMELINE_JUMPS];
-	size_t n = find_jumps(v, jumps, told);
-
-	for (size_t i = 0; i < n; i++) {
-		printf("%s%s\n", i ? "" : "\n", told[i].sentence);
-		if (told[i].command) {
-			fputs("    ", stdout);
-			ct_out_text(stdout, told[i].command);
-			putchar('\n');
-		}
-		free(told[i].sentence);
-		free(told[i].command);
-	}
+	printf("\n%s%s%s\n", ct_out_paint(CT_BOLD), text, ct_out_paint(CT_PLAIN));
 }
 
-static void json_jumps(const struct ct_timeline_view *v, struct ct_json *j)
+static void put_one(const char *sentence, const char *command)
 {
-	struct ct_timeline_jump jumps[CT_TIMELINE_JUMPS];
-	struct told_jump told[CT_TIMELINE_JUMPS];
-	size_t n = find_jumps(v, jumps, told);
-
-	ct_json_open(j, "memory_jumps", '[');
-	for (size_t i = 0; i < n; i++) {
-		ct_json_open(j, NULL, '{');
-		ct_json_number(j, "from_ns", jumps[i].from);
-		ct_json_number(j, "to_ns", jumps[i].to);
-		ct_json_number(j, "bytes", jumps[i].bytes);
-		ct_json_text(j, "text", told[i].sentence);
-		if (told[i].command)
-			ct_json_text(j, "command", told[i].command);
-		ct_json_close(j, '}');
-		free(told[i].sentence);
-		free(told[i].command);
-	}
-	ct_json_close(j, ']');
+	ct_out_text(stdout, sentence);
+	fputs(command ? "\n    " : "", stdout);
+	ct_out_text(stdout, command ? command : "");
+	putchar('\n');
 }
 
-static void put_text(const struct ct_timeline_view *v, const struct ct_timeline_moment *found,
-		     size_t count, size_t periodic)
+static void put_text(const struct ct_timeline_view *v, const struct told *told)
 {
+	size_t once = told->count - told->periodic;
+
 	ct_timeline_draw_text(v);
-	put_moments(v, found, count, periodic);
-	put_jumps(v);
+	if (once + told->jump_count)
+		put_head("What differs most from the rest of the run, beyond chance:");
+	else
+		puts("\nNo moment differs from the rest of the run beyond chance.");
+	for (size_t i = 0; i < told->jump_count; i++)
+		put_one(told->jumps[i].sentence, told->jumps[i].command);
+	for (size_t i = 0; i < told->count; i++) {
+		char *sentence = sentence_of(&told->moments[i]);
+		char *command = command_of(&told->moments[i]);
+
+		if (i == once)
+			put_head("What returns periodically:");
+		put_one(sentence, command);
+		free(sentence);
+		free(command);
+	}
 }
 
-static void put_json(const struct ct_timeline_view *v, const struct ct_timeline_moment *found,
-		     size_t count, size_t periodic)
+static void json_moment(struct ct_json *j, const struct ct_timeline_moment *m)
+{
+	char *sentence = sentence_of(m), *command = command_of(m);
+
+	ct_json_open(j, NULL, '{');
+	ct_json_text(j, "file", m->file->name);
+	ct_json_text(j, "function", m->function);
+	ct_json_text(j, "threads", m->threads);
+	ct_json_number(j, "from_ns", m->from);
+	ct_json_number(j, "to_ns", m->to);
+	ct_json_number(j, "rate", m->rate);
+	ct_json_number(j, m->every ? "every_ns" : "rest_rate", m->every ? m->every : m->rest);
+	ct_json_text(j, "text", sentence);
+	ct_json_text(j, "command", command);
+	ct_json_close(j, '}');
+	free(sentence);
+	free(command);
+}
+
+static void json_jump(struct ct_json *j, const struct told_jump *told)
+{
+	ct_json_open(j, NULL, '{');
+	ct_json_number(j, "from_ns", told->jump.from);
+	ct_json_number(j, "to_ns", told->jump.to);
+	ct_json_number(j, "bytes", told->jump.bytes);
+	if (told->cause.function)
+		ct_json_text(j, "function", told->cause.function);
+	ct_json_text(j, "text", told->sentence);
+	if (told->command)
+		ct_json_text(j, "command", told->command);
+	ct_json_close(j, '}');
+}
+
+static void put_json(const struct ct_timeline_view *v, const struct told *told)
 {
 	struct ct_json json = ct_json_to(stdout), *j = &json;
 
@@ -245,28 +352,13 @@ static void put_json(const struct ct_timeline_view *v, const struct ct_timeline_
 	ct_json_number(j, "to_ns", v->to);
 	ct_timeline_draw_json(v, j);
 	ct_json_open(j, "moments", '[');
-	for (size_t i = 0; i < count; i++) {
-		char *sentence = sentence_of(v, &found[i]), *command = command_of(&found[i]);
-
-		ct_json_open(j, NULL, '{');
-		ct_json_text(j, "file", found[i].file->name);
-		ct_json_text(j, "function", found[i].function);
-		ct_json_text(j, "threads", found[i].threads);
-		ct_json_number(j, "from_ns", found[i].from);
-		ct_json_number(j, "to_ns", found[i].to);
-		ct_json_number(j, "rate", found[i].rate);
-		if (i < count - periodic)
-			ct_json_number(j, "rest_rate", found[i].rest);
-		else
-			ct_json_number(j, "every_ns", found[i].every);
-		ct_json_text(j, "text", sentence);
-		ct_json_text(j, "command", command);
-		ct_json_close(j, '}');
-		free(sentence);
-		free(command);
-	}
+	for (size_t i = 0; i < told->count; i++)
+		json_moment(j, &told->moments[i]);
 	ct_json_close(j, ']');
-	json_jumps(v, j);
+	ct_json_open(j, "memory_jumps", '[');
+	for (size_t i = 0; i < told->jump_count; i++)
+		json_jump(j, &told->jumps[i]);
+	ct_json_close(j, ']');
 	ct_json_close(j, '}');
 }
 
@@ -363,10 +455,9 @@ static int open_files(struct ct_timeline_view *v, char **names, int count)
 
 static int verb_timeline(int argc, char **argv)
 {
-	struct ct_timeline_moment found[2 * CT_TIMELINE_MOMENTS];
 	struct ct_timeline_view v = { .files = ct_memory_alloc((size_t)argc * sizeof(*v.files)),
 				      .by_state = my.by && !strcmp(my.by, "state") };
-	size_t count, periodic;
+	struct told told;
 	int status;
 
 	if (my.by && strcmp(my.by, "thread") != 0 && !v.by_state)
@@ -375,12 +466,11 @@ static int verb_timeline(int argc, char **argv)
 	status = open_files(&v, argv, argc);
 	if (status == CT_OK) {
 		ct_timeline_draw_measure(&v);
-		count = ct_timeline_moments_find(v.files, v.count, v.from, v.to, found, &periodic);
+		told = find(&v);
 		ct_out_begin();
-		(my.json ? put_json : put_text)(&v, found, count, periodic);
+		(my.json ? put_json : put_text)(&v, &told);
 		status = ct_out_end();
-		for (size_t i = 0; i < count; i++)
-			free(found[i].threads);
+		free_told(&told);
 	}
 	for (size_t i = 0; i < v.count; i++)
 		release(&v.files[i]);
@@ -395,9 +485,9 @@ const struct ct_verb ct_verb_timeline = {
 	.details =
 		"FILEs are profiles of one run, of several modes or processes, with a time index. "
 		"A row is a thread,\na column a part of the run, and a block's height the share "
-		"of it. Below stand the moments at which\na function takes more than in the rest "
-		"of the run, by more than chance explains, the functions\nthat return "
-		"periodically, each with the command that shows it, and when memory jumped.\n",
+		"of it. Below stand when memory jumped,\nthe moments at which a function takes "
+		"more than in the rest of the run, by more than chance\nexplains, and the "
+		"functions that return periodically, each with the command that shows it.\n",
 	.tables = tables,
 	.wanted = "a profile is needed",
 	.least = 1,

@@ -19,8 +19,9 @@ const char *ct_own_stack_name(const struct ct_profile *p, const struct ct_sample
 /* Returns the innermost own function of sample I, or the innermost function if no own one is on the
  * stack. */
 const char *ct_own_stack_function(struct ct_own *o, const struct ct_profile *p, size_t i);
-/* Stores the names of the own functions, the innermost first, each once, MOST at most. Returns
- * their number, at least 1: without own functions it is the innermost of all. */
+/* Stores the names of the own functions of the thread itself, not of one that woke it, the
+ * innermost first, each once, MOST at most. Returns their number, at least 1: without own functions
+ * it is the innermost of all. */
 size_t ct_own_stack_functions(struct ct_own *o, const struct ct_profile *p, size_t i,
 			      const char **names, size_t most);
 /* Returns "parse < load < main": the own functions, the innermost first, or the innermost function
@@ -502,6 +503,16 @@ struct ct_timeline {
 	struct ct_timeline_piece *pieces; /* by event */
 };
 
+struct ct_timeline_view {
+	struct ct_timeline *files;
+	size_t count, columns, name_width;
+	double from, to; /* on the axis */
+	int64_t zero;	 /* of the axis, in ns since 1970 */
+	bool utf8, by_state;
+};
+
+/* Is SAMPLE of a thread that was ready to run, but had no processor? */
+bool ct_timeline_pieces_is_ready(const struct ct_profile *p, size_t sample);
 /* Fills in names, functions and idle samples of T. */
 void ct_timeline_pieces_functions(struct ct_timeline *t);
 /* Fills in the pieces of T. A piece of time is at least as long as its amount, and those of a
@@ -529,21 +540,37 @@ struct ct_timeline_moment {
 	uint32_t number;    /* of FUNCTION in FILE's names */
 	uint32_t scope;	    /* threads that it is about: ct_timeline_periods_in */
 	double from, to;
-	double rate, rest;   /* amount each second, and that outside of moments like this one */
+	/* Amount each second, and that outside of moments like this one. What returns, and is no
+	 * time, has the amount each time. */
+	double rate, rest;
 	double every, first; /* EVERY > 0: it returns at this distance, COUNT times */
 	size_t count;
 	size_t also;	 /* so many more threads return at the same times */
 	double score;	 /* how much it differs; for the order */
 	char *threads;	 /* "thread main", "4 threads worker" */
 	uint32_t thread; /* if it is only one; else CT_NONE */
+	double ready,
+		ready_rest; /* threads that were ready to run, if many more than usual; else 0 */
+	char *lock;	    /* that it is about, or NULL */
+	char *other;	    /* who made the others wait: ct_timeline_locks_other */
 };
 
-#define CT_TIMELINE_MOMENTS 3
-/* Stores the moments that differ most, the most different first, and functions that return
- * periodically. TO has room for CT_TIMELINE_MOMENTS each. Returns how many; *PERIODIC of these come
- * last. The caller frees the threads' texts. */
-size_t ct_timeline_moments_find(const struct ct_timeline *files, size_t count, double from,
-				double to, struct ct_timeline_moment *found, size_t *periodic);
+#define CT_TIMELINE_MOMENTS 3 /* of one file, and so many that return periodically */
+/* Returns the part of the LENGTH ns from BEGIN on that is in M. */
+double ct_timeline_pieces_within(const struct ct_timeline_moment *m, double begin, double length);
+#define CT_TIMELINE_NEARLY 0.9 /* a function with this share of a moment can stand for it */
+/* Gives M the name of the innermost function with nearly all of AMOUNT, by sample, that is M's
+ * function's, too, and as its caller the outermost one that isn't the thread's own. MAY, by
+ * function: it may be the name. */
+void ct_timeline_pieces_name(struct ct_timeline_moment *m, const double *amount, const bool *may);
+/* Stores the moments of each file that differ most, the most different first, and functions that
+ * return periodically; FOUND has room for 2 * CT_TIMELINE_MOMENTS of each file. What several files
+ * tell is stored once, from the one that knows most of the cause. Returns how many; *PERIODIC of
+ * these come last. */
+size_t ct_timeline_moments_find(const struct ct_timeline_view *v, struct ct_timeline_moment *found,
+				size_t *periodic);
+/* Frees M's texts. */
+void ct_timeline_moments_release(struct ct_timeline_moment *m);
 
 /* timeline_periods.c
  *
@@ -553,14 +580,34 @@ size_t ct_timeline_moments_find(const struct ct_timeline *files, size_t count, d
 /* Is THREAD one of SCOPE: a thread; after those, the threads of one name, by the first of them;
  * CT_NONE: all? */
 bool ct_timeline_periods_in(const struct ct_timeline *t, uint32_t thread, uint32_t scope);
-/* Do A and B return with one period, at the same time? */
-bool ct_timeline_periods_same(const struct ct_timeline_moment *a,
-			      const struct ct_timeline_moment *b);
 /* Stores functions of T that return periodically in TO, which has room for CT_TIMELINE_MOMENTS,
  * those with the largest amounts first. Returns how many. Adds what returns to WITH, by function.
  */
 size_t ct_timeline_periods_find(const struct ct_timeline *t, struct ct_timeline_moment *to,
 				double *with);
+
+/* timeline_bursts.c
+ *
+ * Events that return at equal distances.
+ */
+
+#define CT_TIMELINE_BURSTS 4 /* fewer have no period */
+
+/* An event, or several near to each other. */
+struct ct_timeline_burst {
+	double begin, end, amount;
+	uint32_t pieces, event;
+	bool lasts; /* it has an event with a duration */
+};
+
+/* Are the COUNT events of LIST, in order, one of TRIES lists, periodic? Then TO, which has the file
+ * only, gets what is known without a function; its score is their amount. ROOM is for as many. */
+bool ct_timeline_bursts_find(const struct ct_timeline_burst *list, size_t count,
+			     struct ct_timeline_burst *room, size_t tries,
+			     struct ct_timeline_moment *to);
+/* Do A and B return with one period, at the same time? */
+bool ct_timeline_bursts_same(const struct ct_timeline_moment *a,
+			     const struct ct_timeline_moment *b);
 
 /* timeline_locks.c
  *
@@ -578,14 +625,6 @@ char *ct_timeline_locks_other(const struct ct_timeline_moment *m, const char *lo
  *
  * The picture: rows of threads or states, columns of time.
  */
-
-struct ct_timeline_view {
-	struct ct_timeline *files;
-	size_t count, columns, name_width;
-	double from, to; /* on the axis */
-	int64_t zero;	 /* of the axis, in ns since 1970 */
-	bool utf8, by_state;
-};
 
 /* Sets COLUMNS, NAME_WIDTH and UTF8 for the terminal. */
 void ct_timeline_draw_measure(struct ct_timeline_view *v);
@@ -616,6 +655,10 @@ struct ct_timeline_jump {
  * are more than CT_TIMELINE_JUMPS. */
 size_t ct_timeline_memory_jumps(const struct ct_times_counter *c, size_t count,
 				struct ct_timeline_jump *to);
+/* Finds the function by which the blocks of heap profile T grew most at the time of J, on the axis,
+ * and when. Returns false if that doesn't explain J. M->rate is the growth in bytes. */
+bool ct_timeline_memory_cause(const struct ct_timeline *t, const struct ct_timeline_jump *j,
+			      struct ct_timeline_moment *m);
 
 /* symbolize.c
  *
