@@ -109,6 +109,22 @@ assert rows == {'libx264.so.164': (60, 80), 'libc.so.6': (29, 99), 'ffmpeg': (0,
                 '[not sampled]': (1, 1)}, rows" || fail "$option"
 done
 
+# With -cum, what all time passes through is no answer: it has no row of its own, but is named. A program that is one function has its row.
+python3 - <<'END'
+from pprof_build import Profile
+for out, stacks in (("deep.pb", (("parse toplev main", 30), ("lex parse toplev main", 5), ("expand toplev main", 65))), ("flat.pb", (("main", 10),))):
+    p = Profile([("samples", "count"), ("cpu", "nanoseconds")], default="cpu")
+    app = p.mapping("/opt/app/app")
+    for stack, n in stacks:
+        p.sample([p.frame(f, mapping=app) for f in stack.split()], [n, n * 10**6])
+    p.write(out)
+END
+"$cprof" top -cum deep.pb 2>/dev/null | sed -n '3,6p' >out
+printf '%s\n' '     65 ms 65.00%      65 ms 65.00%  expand' '     30 ms 30.00%      35 ms 35.00%  parse' '      5 ms  5.00%       5 ms  5.00%  lex' \
+	'                                     all of it passes through toplev, main' | cmp -s - out || fail "-cum: $("$cprof" top -cum deep.pb)"
+"$cprof" top -cum flat.pb 2>/dev/null | grep -q '^ *10 ms   100% *10 ms   100%  main$' || fail "-cum of one function: $("$cprof" top -cum flat.pb)"
+"$cprof" top -cum -trim=false deep.pb 2>/dev/null | sed -n '3,4p' | grep -q '  main$' || fail "-cum -trim=false leaves main out"
+
 # "core" and "alloc" are Rust's crates, and also what people call namespaces in C++.
 python3 - <<'END'
 from pprof_build import Profile, block, number

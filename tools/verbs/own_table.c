@@ -14,6 +14,11 @@
 #define MODULES_SHOWN 3
 /* A smaller share of other code is not worth a table. */
 #define ALL_SHARE 0.05
+/* What this share passes through is the start of everything, if it has less than START_OWN itself.
+ */
+#define START_SHARE 0.98
+#define START_OWN 0.01
+#define STARTS_SHOWN 3
 
 static const char *which;
 
@@ -291,11 +296,67 @@ static size_t rows_worth_it(const struct ct_own_table *t, const struct ct_report
 	return n;
 }
 
+/* Is the row a function such as main, through which all time passes? With -cum it would stand
+ * before the answer. */
+static bool is_start(const struct ct_own_table *t, const struct ct_report *r,
+		     const struct ct_own_row *row)
+{
+	double inside = (double)ct_abs(t->inside);
+
+	return r->trim.by_cum && r->trim.node_fraction > 0 &&
+	       (double)ct_abs(row->total) >= START_SHARE * inside &&
+	       (double)ct_abs(row->own) < START_OWN * inside;
+}
+
+/* Names the functions that have no row because they are the start. */
+static void print_starts(const struct ct_own_table *t, const struct ct_report *r, size_t starts)
+{
+	size_t named = 0;
+
+	printf("%s%37sall of it passes through", ct_out_paint(CT_DIM), "");
+	for (size_t i = 0; i < t->count && named < STARTS_SHOWN; i++) {
+		char *name;
+
+		if (!is_start(t, r, &t->rows[i]))
+			continue;
+		name = ct_graph_nodes_name(r->graph, &r->graph->nodes[t->rows[i].node]);
+		fputs(named++ ? ", " : " ", stdout);
+		ct_short_name_print(name, COLUMNS_BEFORE);
+		free(name);
+	}
+	if (named < starts)
+		printf(" and %zu more", starts - named);
+	puts(ct_out_paint(CT_PLAIN));
+}
+
+/* Prints at most MOST rows (0: any number) of the first COUNT, and then what it left out. */
+static void print_rows(const struct ct_own_table *t, const struct ct_report *r, size_t count,
+		       size_t most)
+{
+	size_t starts = 0, shown = 0;
+
+	for (size_t i = 0; i < count; i++)
+		starts += is_start(t, r, &t->rows[i]);
+	/* Without the starts nothing would be left. */
+	if (starts == count)
+		starts = 0;
+	for (size_t i = 0; i < count && (!most || shown < most); i++) {
+		if (starts && is_start(t, r, &t->rows[i]))
+			continue;
+		print_row(r, &t->rows[i]);
+		shown++;
+	}
+	if (shown + starts < count)
+		printf("%s%37s%zu more%s\n", ct_out_paint(CT_DIM), "", count - shown - starts,
+		       ct_out_paint(CT_PLAIN));
+	if (starts)
+		print_starts(t, r, starts);
+}
+
 void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r, size_t rows)
 {
 	char inside[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
-	size_t count = t->is_nameless ? 0 : rows_worth_it(t, r),
-	       shown = rows && rows < count ? rows : count;
+	size_t count = t->is_nameless ? 0 : rows_worth_it(t, r);
 
 	if (!t->count && !t->elsewhere)
 		return;
@@ -315,11 +376,7 @@ void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r,
 	if (count)
 		printf("%s%10s %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "total",
 		       "total", ct_out_paint(CT_PLAIN));
-	for (size_t i = 0; i < shown; i++)
-		print_row(r, &t->rows[i]);
-	if (shown < count)
-		printf("%s%37s%zu more%s\n", ct_out_paint(CT_DIM), "", count - shown,
-		       ct_out_paint(CT_PLAIN));
+	print_rows(t, r, count, rows);
 }
 
 void ct_own_table_json(const struct ct_own_table *t, const struct ct_report *r, struct ct_json *j)
