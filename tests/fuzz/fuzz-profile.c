@@ -69,7 +69,7 @@ static void look_at_times(struct ct_profile *p)
 
 	if (!p->times)
 		return;
-	for (const struct ct_option *o = ct_times_filter_options; o->name; o++)
+	for (const struct ct_option *o = ct_times_window_options; o->name; o++)
 		for (unsigned i = 0; i < 3; i++)
 			if (!strcmp(o->name, names[i]))
 				*(const char **)o->to =

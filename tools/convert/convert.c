@@ -25,7 +25,7 @@ static const struct ct_option options[] = {
 		"for compilers: the module, by name or path; default: the program"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_threads_options, ct_filter_options, NULL };
 
 static void write_folded(const void *context, FILE *to)

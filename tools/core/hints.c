@@ -236,7 +236,7 @@ static unsigned hint_few(const struct ct_profile *p)
 	if (ct_filter_active(&filter, 1) || strcmp(ct_text(p, p->types[0].type), "samples") != 0 ||
 	    strcmp(ct_text(p, p->types[0].unit), "count") != 0)
 		return 0;
-	samples = (int64_t)((double)ct_model_total(p, 0) / ct_times_filter_thinning());
+	samples = (int64_t)((double)ct_model_total(p, 0) / ct_times_window_thinning());
 	if (samples < 1 || samples >= FEW_SAMPLES || ct_load_is_difference())
 		return 0;
 	fprintf(stderr,
@@ -310,7 +310,7 @@ static unsigned hint_lines(const struct ct_profile *p, const char *file, struct 
 /* The CPU time of spans that mostly waited doesn't say why they were slow. */
 static unsigned hint_spans(const struct ct_profile *p)
 {
-	double spans = ct_times_filter_in_spans();
+	double spans = ct_times_window_in_spans();
 	double cpu = (double)ct_model_total(p, ct_model_default_type(p));
 	char took[CT_NUMBER_ROOM], used[CT_NUMBER_ROOM];
 

@@ -164,7 +164,7 @@ struct ct_profile *ct_load_files(char *const *files, int count)
 	static bool said;
 
 	if (p && !said)
-		ct_times_filter_say(p, ct_model_default_type(p), stderr);
+		ct_times_window_say(p, ct_model_default_type(p), stderr);
 	said |= p != NULL;
 	return p;
 }

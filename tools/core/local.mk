@@ -48,6 +48,7 @@ TOOL_SOURCES += \
 	%D%/threads.c \
 	%D%/times.c \
 	%D%/times_filter.c \
+	%D%/times_window.c \
 	%D%/times_waits.c \
 	%D%/times_ages.c \
 	%D%/times_join.c \

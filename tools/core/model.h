@@ -240,7 +240,7 @@ void ct_drop_frames_choose(struct ct_profile *p);
  */
 
 extern const struct ct_option ct_filter_options[];
-extern const struct ct_option ct_times_filter_options[]; /* times_filter.c */
+extern const struct ct_option ct_times_window_options[]; /* times_filter.c */
 
 /* The units of a profile's numeric labels by key. Must be made before samples are removed. */
 struct ct_label_units {

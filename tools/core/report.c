@@ -85,7 +85,7 @@ int ct_report_parse(const struct ct_verb *verb, int argc, char **argv, const str
 	const struct ct_option *tables[] = { own,
 					     options,
 					     ct_short_name_options,
-					     ct_times_filter_options,
+					     ct_times_window_options,
 					     ct_filter_options,
 					     ct_load_options,
 					     NULL };
@@ -188,7 +188,7 @@ void ct_report_begin(const struct ct_report *r)
 {
 	ct_out_begin();
 	if (!asked.json)
-		ct_times_filter_say(r->p, r->settings.type, stdout);
+		ct_times_window_say(r->p, r->settings.type, stdout);
 }
 
 void ct_report_close(struct ct_report *r)

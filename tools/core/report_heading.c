@@ -145,7 +145,7 @@ void ct_report_heading_json(const struct ct_report *r, struct ct_json *j)
 	ct_json_integer(j, "total", r->total);
 	ct_json_integer(j, "time_nanos", r->p->time_nanos);
 	ct_json_integer(j, "duration_nanos", r->p->duration_nanos);
-	ct_times_filter_json(r->settings.type, j);
+	ct_times_window_json(r->settings.type, j);
 	if (r->graph) {
 		ct_json_integer(j, "shown", shown_flat(r->graph));
 		ct_json_integer(j, "dropped_nodes", (int64_t)r->trimmed.dropped);

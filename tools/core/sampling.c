@@ -54,7 +54,7 @@ double ct_sampling_variance(const struct ct_profile *p, size_t i, size_t space)
 		return bytes * size * fmax((double)p->period / PAGE - 1, 0);
 	/* 1/p - 1 = 1/(e^x - 1) with x = size/interval. */
 	return size > 0
-		       ? ct_times_filter_thinning() * bytes * size / expm1(size / (double)p->period)
+		       ? ct_times_window_thinning() * bytes * size / expm1(size / (double)p->period)
 		       : 0;
 }
 
@@ -102,7 +102,7 @@ static double calibrated(const struct ct_profile *p, const char *type)
 
 double ct_sampling_unsure(const struct ct_profile *p, size_t type)
 {
-	double samples = 0, total = 0, variance = 0, each = ct_times_filter_thinning();
+	double samples = 0, total = 0, variance = 0, each = ct_times_window_thinning();
 	bool blocks = ct_sampling_is_sampled(p, type);
 
 	for (size_t i = 0; i < p->sample_count; i++) {

@@ -175,17 +175,60 @@ double *ct_times_waits_parts(const struct ct_profile *p, double zero, double whe
  * stacks that have the allocations, and so their times. */
 void ct_times_ages_join(struct ct_profile *p);
 
-/* times_filter.c
+/* times_window.c
  *
- * -from, -to, -last, -in-span, -span-longer, -latency. The values of a profile become those of the
- * window, and its index is cut to it. Used by load.c, for all verbs that read.
+ * What -from, -to, -last, -in-span, -span-longer and -latency ask for, and how it is said.
  */
 
+struct ct_times_asked {
+	const char *from, *to, *last, *in_span, *span_longer;
+	bool latency;
+};
+
+#define CT_TIMES_TYPES 64 /* as in read_messages.c */
+
+/* The window, in ns since 1970, and what is in it. */
+struct ct_times_window {
+	bool known;
+	int64_t run_start, run_end, start, end;
+	double spans, in_spans; /* that were chosen, and their ns */
+	uint64_t thinning;
+	struct ct_times_sums {
+		double all, timed, in;
+	} sums[CT_TIMES_TYPES];
+};
+
+const struct ct_times_asked *ct_times_window_asked(void);
 /* Was one of the options given? */
-bool ct_times_filter_active(void);
+bool ct_times_window_active(void);
+/* Are only some spans asked for? */
+bool ct_times_window_by_spans(void);
 /* Sets *NS to the duration if only the end of the run is asked for. Returns 0, or -1 after a
  * message. */
-int ct_times_filter_last(double *ns);
+int ct_times_window_last(double *ns);
+/* Finds the window of COUNT profiles of one run. Returns 0, or -1 after a message. */
+int ct_times_window_find(struct ct_profile *const *profiles, size_t count,
+			 struct ct_times_window *to);
+/* The first WINDOW that is shown is the one that the rest tells of. */
+void ct_times_window_show(const struct ct_times_window *window);
+/* Returns how long all spans took that -in-span and -span-longer have chosen, in ns. */
+double ct_times_window_in_spans(void);
+/* Returns when the window begins, in ns since the start of the run. */
+int64_t ct_times_window_begin(void);
+/* Writes one line: the window, and its share of type TYPE. Writes nothing without a window. */
+void ct_times_window_say(const struct ct_profile *p, size_t type, FILE *to);
+void ct_times_window_json(size_t type, struct ct_json *j);
+/* Says that none of P's spans is the one that was asked for, and which there are. */
+void ct_times_window_no_span(const struct ct_profile *p);
+/* Returns how many events each one stands for that the values in the window are made of. */
+double ct_times_window_thinning(void);
+
+/* times_filter.c
+ *
+ * The values of a profile become those of the window, and its index is cut to it. Used by load.c,
+ * for all verbs that read.
+ */
+
 /* Applies the options to COUNT profiles of one run, which were read from NAMES. The window is found
  * at the first call, and stays until it is forgotten. Returns 0, or -1 after a message. */
 int ct_times_filter(struct ct_profile *const *profiles, const char *const *names, size_t count);
@@ -195,14 +238,5 @@ bool ct_times_filter_lacked(void);
 bool ct_times_filter_has(const struct ct_profile *p, const char *name);
 /* The next profiles are of another run, and have a window of their own. */
 void ct_times_filter_forget(void);
-/* Returns how long all spans took that -in-span and -span-longer have chosen, in ns. */
-double ct_times_filter_in_spans(void);
-/* Returns when the window begins, in ns since the start of the run. */
-int64_t ct_times_filter_begin(void);
-/* Writes one line: the window, and its share of type TYPE. Writes nothing without a window. */
-void ct_times_filter_say(const struct ct_profile *p, size_t type, FILE *to);
-void ct_times_filter_json(size_t type, struct ct_json *j);
-/* Returns how many events each one stands for that the values in the window are made of. */
-double ct_times_filter_thinning(void);
 
 #endif

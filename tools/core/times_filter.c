@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* -from, -to, -last, -in-span, -span-longer, -latency: what a profile was at some time; see
- * times.h.
+/* What a profile was in the window that times_window.c finds; see times.h.
  *
  * A sample's value in a window is its value times the share that the events in the window have of
  * all its events. It is the difference of the rounded values up to the window's end and up to its
@@ -16,100 +15,8 @@
 
 #define AFTER_ALL (2 * CT_TIMES_LATEST)
 
-static struct {
-	const char *from, *to, *last, *in_span, *span_longer;
-	bool latency;
-} asked;
-
-const struct ct_option ct_times_filter_options[] = {
-	CT_TEXT("from", "TIME", &asked.from,
-		"only from then on: since the start (2s, 1m30s) or a time of day (12:03:07)"),
-	CT_TEXT("to", "TIME", &asked.to, "only up to then"),
-	CT_TEXT("last", "DURATION", &asked.last, "only the end of the run (10s)"),
-	CT_TEXT("in-span", "NAME", &asked.in_span, "only inside of spans of this name"),
-	CT_TEXT("span-longer", "DURATION", &asked.span_longer,
-		"only inside of spans that took at least this long (10ms)"),
-	CT_FLAG("latency", &asked.latency,
-		"a sample weighs 1 / threads that ran at that moment: what limits the latency"),
-	CT_END
-};
-
-#define TYPES_MOST 64 /* as in read_messages.c */
-
-/* The window, in ns since 1970, and what is in it. */
-struct window {
-	bool known;
-	int64_t run_start, run_end, start, end;
-	double spans, in_spans; /* that were chosen, and their ns */
-	uint64_t thinning;
-	struct sums {
-		double all, timed, in;
-	} sums[TYPES_MOST];
-};
-
-/* Profiles that are read later, such as those beside the first one, have the first one's WINDOW.
- * SHOWN is what was in the first profiles. */
-static struct window window, shown;
-
-static bool by_spans(void)
-{
-	return asked.in_span || asked.span_longer;
-}
-
-bool ct_times_filter_active(void)
-{
-	return asked.from || asked.to || asked.last || by_spans() || asked.latency;
-}
-
-int ct_times_filter_last(double *ns)
-{
-	return ct_times_moment_duration(
-		"last", asked.from || asked.to || by_spans() ? NULL : asked.last, ns);
-}
-
-double ct_times_filter_thinning(void)
-{
-	return shown.thinning ? (double)shown.thinning : 1;
-}
-
-/* ---- the window ---- */
-
-static int find_window(struct ct_profile *const *profiles, size_t count)
-{
-	int64_t start = INT64_MAX, end = INT64_MIN;
-	double last = -1;
-
-	for (size_t i = 0; i < count; i++) {
-		int64_t begins, ends;
-
-		if (!profiles[i]->times)
-			continue;
-		begins = ct_times_start(profiles[i]);
-		ends = ct_add(begins, (int64_t)profiles[i]->times->end);
-
-		start = begins < start ? begins : start;
-		end = ends > end ? ends : end;
-	}
-	end = end > start ? end : ct_add(start, 1);
-	window = (struct window){ .run_start = start, .start = start, .run_end = end, .end = end };
-	if (asked.last && (asked.from || asked.to))
-		return ct_times_moment_wrong("last", asked.last, "excludes -from and -to");
-	if (ct_times_moment_read("from", asked.from, start, &window.start) ||
-	    ct_times_moment_read("to", asked.to, start, &window.end) ||
-	    ct_times_moment_duration("last", asked.last, &last))
-		return -1;
-	if (last >= 0)
-		window.start = ct_add(end, -(int64_t)last);
-	window.start = window.start < start ? start : window.start;
-	window.end = window.end > end ? end : window.end;
-	if (window.start >= end)
-		return ct_times_moment_wrong("from", asked.from, "is after the end of the run");
-	if (window.start >= window.end)
-		return ct_times_moment_wrong("to", asked.to ? asked.to : asked.last,
-					     "leaves nothing");
-	window.known = true;
-	return 0;
-}
+/* Profiles that are read later, such as those beside the first one, have the first one's window. */
+static struct ct_times_window window;
 
 /* ---- the spans ---- */
 
@@ -122,6 +29,7 @@ struct chosen {
 
 struct filtering {
 	struct ct_profile *p;
+	const struct ct_times_asked *asked;
 	uint64_t begin, end; /* since the profile's start */
 	double longer;
 	bool spans;
@@ -137,7 +45,7 @@ static bool is_chosen(const struct filtering *f, const struct ct_times_span *s)
 {
 	return (double)s->duration >= f->longer && s->begin < f->end &&
 	       s->begin + s->duration > f->begin &&
-	       (!asked.in_span || !strcmp(ct_text(f->p, s->name), asked.in_span));
+	       (!f->asked->in_span || !strcmp(ct_text(f->p, s->name), f->asked->in_span));
 }
 
 static void choose_spans(struct filtering *f)
@@ -259,7 +167,7 @@ static void find_parts(const struct filtering *f, size_t i, const struct ct_even
 /* Adds event E, number I, to its row. Returns which share of it is in the window. */
 static double add_event(struct filtering *f, size_t i, const struct ct_event *e)
 {
-	double factor = asked.latency ? ct_times_latency_factor(f->p, e) : 1, low, high;
+	double factor = f->asked->latency ? ct_times_latency_factor(f->p, e) : 1, low, high;
 	double m[MEASURES] = { (double)e->weight, (double)e->count, (double)e->duration };
 	struct row *r = &f->rows[e->sample];
 
@@ -386,7 +294,7 @@ static bool take_values(struct filtering *f, size_t i)
 
 	for (size_t type = 0; type < p->type_count; type++) {
 		double value = fabs((double)ct_values(p, i)[type]);
-		struct sums *s = &window.sums[type];
+		struct ct_times_sums *s = &window.sums[type];
 
 		to[type] = ct_model_is_of_moment(p, type) ? at_end(f, i, type, timed)
 							  : in_window(f, i, type, timed);
@@ -499,11 +407,11 @@ static uint64_t since_start(const struct ct_profile *p, int64_t when)
 
 static void filter(struct ct_profile *p, double longer)
 {
-	struct filtering f = { .p = p, .longer = longer };
+	struct filtering f = { .p = p, .asked = ct_times_window_asked(), .longer = longer };
 
 	f.begin = since_start(p, window.start);
 	f.end = since_start(p, window.end);
-	f.spans = by_spans();
+	f.spans = ct_times_window_by_spans();
 	if (f.end != AFTER_ALL || f.spans)
 		ct_times_ages_join(p);
 	f.rows = ct_memory_alloc(p->sample_count * sizeof(*f.rows));
@@ -531,7 +439,7 @@ static void leave_out(struct ct_profile *p, const char *name)
 {
 	if (p->sample_count)
 		fprintf(stderr, "cprof: %s has no time index: its values are left out\n", name);
-	for (size_t type = 0; type < p->type_count && type < TYPES_MOST; type++)
+	for (size_t type = 0; type < p->type_count && type < CT_TIMES_TYPES; type++)
 		for (size_t i = 0; i < p->sample_count; i++)
 			window.sums[type].all += fabs((double)ct_values(p, i)[type]);
 	p->sample_count = 0;
@@ -562,54 +470,32 @@ static int check(const struct ct_profile *p, const char *name)
 	const char *type = p->type_count ? ct_text(p, p->types[ct_times_type(p)].type) : "";
 
 	lacked = !ct_times_filter_has(p, name);
-	if (lacked || !asked.latency || !strcmp(type, "cpu") || !strcmp(type, "wall"))
+	if (lacked || !ct_times_window_asked()->latency || !strcmp(type, "cpu") ||
+	    !strcmp(type, "wall"))
 		return lacked ? -1 : 0;
 	fprintf(stderr, "cprof: -latency is for CPU and wall profiles: %s is none\n", name);
 	return -1;
 }
 
-/* Names the spans that there are, if none is the one that was asked for. */
-static int no_span(const struct ct_profile *p)
-{
-	const char *before = "";
-
-	if (window.spans || !by_spans() || ct_times_waits_have_holders(p))
-		return 0;
-	fputs("cprof: no such span was recorded; there are ", stderr);
-	for (size_t i = 0, n = 0; i < p->times->span_count && n < 8; i++) {
-		size_t k = 0;
-
-		while (p->times->spans[k].name != p->times->spans[i].name)
-			k++;
-		if (k < i)
-			continue;
-		fputs(before, stderr);
-		ct_out_text(stderr, ct_text(p, p->times->spans[i].name));
-		before = ", ";
-		n++;
-	}
-	fputs(*before ? "\n" : "none\n", stderr);
-	return -1;
-}
-
 int ct_times_filter(struct ct_profile *const *profiles, const char *const *names, size_t count)
 {
+	const struct ct_times_asked *asked = ct_times_window_asked();
 	const struct ct_profile *first = NULL;
 	double longer = 0;
 
-	if (!ct_times_filter_active())
+	if (!ct_times_window_active())
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		first = first || !profiles[i]->times ? first : profiles[i];
 	for (size_t i = 0; i < count; i++)
 		if ((!first || profiles[i]->times) && check(profiles[i], names[i]))
 			return -1;
-	if (ct_times_moment_duration("span-longer", asked.span_longer, &longer) ||
-	    (!window.known && find_window(profiles, count)))
+	if (ct_times_moment_duration("span-longer", asked->span_longer, &longer) ||
+	    (!window.known && ct_times_window_find(profiles, count, &window)))
 		return -1;
 	window.spans = window.in_spans = 0;
 	memset(window.sums, 0, sizeof(window.sums));
-	if (asked.latency)
+	if (asked->latency)
 		ct_times_latency_count(profiles, count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t thinning = profiles[i]->times ? profiles[i]->times->thinning : 1;
@@ -620,95 +506,14 @@ int ct_times_filter(struct ct_profile *const *profiles, const char *const *names
 		else
 			leave_out(profiles[i], names[i]);
 	}
-	if (!shown.known)
-		shown = window;
-	return no_span(first);
-}
-
-double ct_times_filter_in_spans(void)
-{
-	return shown.in_spans;
-}
-
-int64_t ct_times_filter_begin(void)
-{
-	return shown.known ? ct_times_between(shown.run_start, shown.start) : 0;
+	ct_times_window_show(&window);
+	if (window.spans || !ct_times_window_by_spans() || ct_times_waits_have_holders(first))
+		return 0;
+	ct_times_window_no_span(first);
+	return -1;
 }
 
 void ct_times_filter_forget(void)
 {
 	window.known = false;
-}
-
-static const char *duration(char *to, double ns)
-{
-	return ct_numbers_format(to, ct_numbers_clamp(ns), "nanoseconds", "auto");
-}
-
-static char *share(char *to, double part, double all)
-{
-	return to +
-	       strspn(ct_numbers_percent(to, (int64_t)(all > 0 ? part / all * 1e9 : 0), 1000000000),
-		      " ");
-}
-
-/* What was in use then may be more than all that is in use at the end of the run. */
-static void put_share(const struct ct_profile *p, size_t type, FILE *to)
-{
-	const struct sums *s = &shown.sums[type];
-	const char *unit = ct_text(p, p->types[type].unit);
-	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM];
-
-	if (!ct_model_is_of_moment(p, type) || by_spans()) {
-		fprintf(to, "%s of all ", share(a, s->in, s->all));
-		ct_out_text(to, ct_text(p, p->types[type].type));
-		return;
-	}
-	fprintf(to, "%s ", ct_numbers_format(a, ct_numbers_clamp(s->in), unit, "auto"));
-	ct_out_text(to, ct_text(p, p->types[type].type));
-	fprintf(to, " at its end, %s at that of the run",
-		ct_numbers_format(b, ct_numbers_clamp(s->all), unit, "auto"));
-}
-
-void ct_times_filter_say(const struct ct_profile *p, size_t type, FILE *to)
-{
-	const struct sums *s = &shown.sums[type];
-	char a[CT_NUMBER_ROOM], b[CT_NUMBER_ROOM], c[CT_NUMBER_ROOM];
-
-	if (!shown.known || type >= p->type_count)
-		return;
-	fprintf(to, "Window: from %s to %s of %s",
-		duration(a, (double)ct_times_between(shown.run_start, shown.start)),
-		duration(b, (double)ct_times_between(shown.run_start, shown.end)),
-		duration(c, (double)ct_times_between(shown.run_start, shown.run_end)));
-	if (by_spans())
-		fprintf(to, ", in %.0f span%s ", shown.spans, shown.spans == 1 ? "" : "s");
-	if (asked.in_span)
-		ct_out_text(to, asked.in_span);
-	if (asked.span_longer)
-		fprintf(to, "%sof %s and more", asked.in_span ? " " : "", asked.span_longer);
-	fputs(asked.latency ? ", a sample weighs 1 / running threads; " : "; ", to);
-	put_share(p, type, to);
-	if (s->timed < s->all * 0.9995)
-		fprintf(to, "; %s of it has no time and is %s", share(a, s->all - s->timed, s->all),
-			ct_model_is_of_moment(p, type) && !by_spans() ? "taken as always in use"
-								      : "left out");
-	fputc('\n', to);
-}
-
-void ct_times_filter_json(size_t type, struct ct_json *j)
-{
-	const struct sums *s = &shown.sums[type];
-
-	if (!shown.known)
-		return;
-	ct_json_open(j, "window", '{');
-	ct_json_integer(j, "from_ns", ct_times_between(shown.run_start, shown.start));
-	ct_json_integer(j, "to_ns", ct_times_between(shown.run_start, shown.end));
-	ct_json_integer(j, "of_ns", ct_times_between(shown.run_start, shown.run_end));
-	ct_json_number(j, "share", s->all > 0 ? s->in / s->all : 0);
-	ct_json_number(j, "without_time", s->all > 0 ? 1 - s->timed / s->all : 0);
-	if (by_spans())
-		ct_json_number(j, "spans", shown.spans);
-	ct_json_close(j, '}');
 }

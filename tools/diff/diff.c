@@ -231,7 +231,7 @@ static int split(int count, char **argv)
 static int parse_options(int argc, char **argv)
 {
 	return ct_options_parse(&ct_verb_diff, argc, argv,
-				(const struct ct_option *[]){ options, ct_times_filter_options,
+				(const struct ct_option *[]){ options, ct_times_window_options,
 							      ct_short_name_options, NULL });
 }
 

@@ -29,7 +29,7 @@ static const struct ct_option options[] = {
 	CT_CHOICE("addresses", &my.by, CT_BY_ADDRESS, "a frame is an address"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_threads_options, ct_filter_options, NULL };
 
 /* Returns "out.wall.html" for "out.wall.pb.gz", because names of several modes' profiles differ

@@ -15,7 +15,7 @@ struct ct_profile *ct_flame_sides_open(char *const *sources, int count)
 	if (!p)
 		return NULL;
 	if (!ct_filter_alone(p)) {
-		ct_times_filter_say(p, ct_model_default_type(p), stderr);
+		ct_times_window_say(p, ct_model_default_type(p), stderr);
 		ct_threads_apart(p);
 		return p;
 	}

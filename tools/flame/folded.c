@@ -23,7 +23,7 @@ static const struct ct_option options[] = {
 	CT_CHOICE("addresses", &my.by, CT_BY_ADDRESS, "a frame is an address"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_threads_options, ct_filter_options, NULL };
 
 /* The path to a node as text, "main;work;", and where the text of each node on it begins. */

@@ -186,7 +186,7 @@ static void put_command(const struct ct_spans_files *f, const struct ct_times_sp
 	size_t of = parts->count ? parts->list[0].of : 0;
 	const struct ct_profile *p = f->profiles[of];
 	const struct ct_times_thread *thread = &f->profiles[0]->times->threads[s->thread];
-	uint64_t begin = s->begin + (uint64_t)ct_times_filter_begin();
+	uint64_t begin = s->begin + (uint64_t)ct_times_window_begin();
 	uint64_t end = (begin + s->duration + 999) / 1000;
 	char *name = ct_out_word(ct_text(f->profiles[0], s->name));
 
@@ -213,7 +213,7 @@ static void put_slow(const struct ct_spans_files *f, const struct ct_times_span 
 	struct parts parts = parts_of(f, s);
 
 	printf("%9s  %9s  ", ct_numbers_format(took, (int64_t)s->duration, "nanoseconds", "auto"),
-	       ct_numbers_format(at, (int64_t)s->begin + ct_times_filter_begin(), "nanoseconds",
+	       ct_numbers_format(at, (int64_t)s->begin + ct_times_window_begin(), "nanoseconds",
 				 "auto"));
 	ct_out_text(stdout, ct_text(p, s->name));
 	fputs(", ", stdout);

@@ -25,7 +25,7 @@ static const struct ct_option options[] = {
 		"next number"),
 	CT_TEXT("o", "FILE", &my.output, NULL), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_window_options, NULL };
 
 /* The companions' profiles, and the parts of their file names. A process that doesn't make one has
  * no samples for it. */
@@ -129,7 +129,7 @@ static int keep_profile(struct ct_profile *p, int pid, const char *path)
 	int status = CT_FAILED;
 
 	ct_symbolize_process(p, ct_control_pid(pid));
-	if (ct_times_filter_active())
+	if (ct_times_window_active())
 		p = cut(p, pid);
 	if (p && !ct_write_file(p, path)) {
 		status = CT_OK;
@@ -154,7 +154,7 @@ static int keep_views(int pid, int mode, const char *path)
 			continue;
 		p = ask_profile(pid, views[i].name, &why);
 		free(why);
-		if (!p || !p->sample_count || (ct_times_filter_active() && !p->times)) {
+		if (!p || !p->sample_count || (ct_times_window_active() && !p->times)) {
 			ct_model_free(p);
 			continue;
 		}
@@ -218,7 +218,7 @@ static int verb_dump(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_dump,
 					"-mode=%s is not cpu, wall, heap, lock, io or event",
 					my.mode);
-	return ct_times_filter_last(&my.last) ? CT_FAILED : dump_process(pid);
+	return ct_times_window_last(&my.last) ? CT_FAILED : dump_process(pid);
 }
 
 const struct ct_verb ct_verb_dump = {

@@ -14,7 +14,7 @@ static struct {
 } my;
 
 static const struct ct_option options[] = { CT_FLAG("json", &my.json, "print JSON"), CT_END };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_window_options, NULL };
 
 /* Number of locations of a mapping, and of those with a function's name. */
 struct use {

@@ -25,7 +25,7 @@ static const struct ct_option options[] = {
 	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "stacks shown (10; 0: all)"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_short_name_options, NULL };
 
 /* Returns the columns left for a stack after BEFORE columns; 0: any number. */

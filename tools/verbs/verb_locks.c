@@ -25,7 +25,7 @@ static const struct ct_option options[] = {
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a lock (5; 0: all)"),
 	CT_INTEGER("locks", "N", &my.locks, "locks shown (10; 0: all)"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_filter_options, ct_short_name_options, NULL };
 
 /* One side: waiters, holders or wakers. Names in FUNCTIONS are "lock\tfunction". */

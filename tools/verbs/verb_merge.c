@@ -20,7 +20,7 @@ static const struct ct_option options[] = {
 		"with each FILE also the files FILE.PID of processes that its process started"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_filter_options, ct_load_options, NULL };
 
 /* Says what pprof may leave out, which depends on all samples. */

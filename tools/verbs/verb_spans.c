@@ -15,7 +15,7 @@ static const struct ct_option options[] = {
 		"only the slowest spans, of those that took at least this long (10ms)"),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_window_options, NULL };
 
 #define NAME "span "
 
@@ -312,7 +312,7 @@ static int show_spans(struct spans *all, const struct ct_spans_files *f)
 
 	if (least < 0)
 		return ct_options_wrong(&ct_verb_spans, "-slow=%s is no duration like 10ms", slow);
-	for (size_t i = 0; i < all->p->comment_count && !ct_times_filter_active(); i++)
+	for (size_t i = 0; i < all->p->comment_count && !ct_times_window_active(); i++)
 		read_line(all, ct_notes_comment(all->p, i));
 	if (all->p->times)
 		take_index(all);
@@ -398,7 +398,7 @@ static bool read_files(struct ct_spans_files *f, char *const *files, size_t coun
 			ct_model_free(all[i]);
 	free(all);
 	if (ok)
-		ct_times_filter_say(f->profiles[0], ct_model_default_type(f->profiles[0]), stderr);
+		ct_times_window_say(f->profiles[0], ct_model_default_type(f->profiles[0]), stderr);
 	return ok;
 }
 

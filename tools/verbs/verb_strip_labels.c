@@ -18,7 +18,7 @@ static const struct ct_option options[] = {
 	CT_INTEGER("max-depth", "N", &max_depth, CT_CUT_HELP),
 	CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options, NULL };
+static const struct ct_option *const tables[] = { options, ct_times_window_options, NULL };
 
 static int strip_and_write(struct ct_profile *p)
 {

@@ -24,7 +24,7 @@ static const struct ct_option options[] = {
 	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_FLAG("json", &my.json, "as JSON"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_filter_options,
+static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_filter_options, ct_short_name_options, NULL };
 
 /* ---- the sentences ---- */
@@ -434,7 +434,7 @@ static int open_files(struct ct_timeline_view *v, char **names, int count)
 							     .p = p,
 							     .start = (double)ct_times_start(p) };
 	}
-	if (!v->count || (status == CT_OK && ct_times_filter_active() &&
+	if (!v->count || (status == CT_OK && ct_times_window_active() &&
 			  ct_times_filter(all, (const char *const *)names, v->count)))
 		status = CT_FAILED;
 	free(all);

@@ -22,7 +22,7 @@ static const struct ct_option options[] = {
 static const struct ct_option *const tables[] = { options,
 						  ct_threads_options,
 						  ct_filter_options,
-						  ct_times_filter_options,
+						  ct_times_window_options,
 						  ct_short_name_options,
 						  NULL };
 
