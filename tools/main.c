@@ -148,7 +148,7 @@ static int unknown(const char *name)
 		return no_verb_meant(name);
 	if (!near)
 		for (size_t i = 0; i < VERBS; i++)
-			near = ct_nearest(name, near, verbs[i]->name);
+			near = ct_options_nearest(name, near, verbs[i]->name);
 	if (!near && !access(name, F_OK))
 		return no_verb_meant(name);
 	fprintf(stderr, "cprof: there is no verb \"%s\"", name);
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	const struct ct_verb *verb;
 
 	ct_out_guard();
-	ct_shrunk_catch();
+	ct_input_catch_shrunk();
 	ct_legacy_names = ct_symbolize_here;
 	if (argc < 2) {
 		usage(stderr);

@@ -17,15 +17,6 @@ __attribute__((visibility("default"))) int pthread_kill_before_2_34(pthread_t th
 __attribute__((visibility("default"))) int pthread_kill_of_2_34(pthread_t thread,
 								int sig) CP_LIBC_PTHREAD_KILL;
 
-/* seccomp.c
- *
- * Detects calls by which the program restricts its system calls; see seccomp.c.
- */
-
-/* Call before seccomp; MODE is one of SECCOMP_SET_MODE_*. Ends the profile, unless the kernel is
- * certain to refuse the call. */
-void cp_seccomp_begins(unsigned long mode, unsigned long flags, const void *filter);
-
 /* unsignalled.c
  *
  * Threads that must get no signal for a sample. Their CPU time and their perf events are unsampled,

@@ -4,10 +4,8 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/exec.c \
 	%D%/fork.c \
 	%D%/loader.c \
-	%D%/mask.c \
 	%D%/namespace.c \
 	%D%/procfs.c \
-	%D%/seccomp.c \
 	%D%/signal.c \
 	%D%/syscall.c \
 	%D%/thread_create.c \

@@ -96,6 +96,14 @@ INTERPOSE int mq_notify(mqd_t queue, const struct sigevent *event)
 	return CP_REAL(mq_notify)(queue, event);
 }
 
+/* setuid and its relatives. libc changes all threads that it knows, so where libc knows the
+ * collector nothing needs to be done here. In a program of one thread libc does not know the
+ * collector. There the collector ends before the call, and starts again afterwards with the
+ * program's new credentials.
+ *
+ * These functions may also be called in handlers, and in the child of a vfork, which is not the
+ * session's process. */
+
 #define ALONE(name, parameters, arguments)                                                         \
 	INTERPOSE int name parameters                                                              \
 	{                                                                                          \

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* syscall(): libc's function for system calls without a wrapper. Some of them end the process;
  * rt_sigaction is handled as sigaction. */
+#include <errno.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -16,6 +19,69 @@
 #ifndef FUTEX_LOCK_PI2
 #define FUTEX_LOCK_PI2 13
 #endif
+
+/* Calls by which the program restricts its own system calls: prctl(PR_SET_SECCOMP) and seccomp().
+ *
+ * Once a filter is active, each system call of the profiler may kill the process, so profiling ends
+ * before the filter is set. Calls that the kernel is certain to refuse change nothing and do not
+ * end profiling: questions whether seccomp exists, and attempts without the right to use it. In
+ * doubt the call counts as one that succeeds. */
+
+/* The kernel requires no new privileges, or CAP_SYS_ADMIN in the caller's own user namespace, which
+ * capget reports. */
+static bool has_right(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = { { 0, 0, 0 } };
+
+	if (cp_sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
+		return true;
+	return cp_sys2(SYS_capget, &h, d) < 0 ||
+	       (d[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN));
+}
+
+/* Copy SIZE bytes at P. Returns 0 or a negative errno, also where the process may not read its own
+ * memory this way. */
+static int copy_of(void *to, const void *p, size_t size)
+{
+	long err = cp_sys_peek(to, (uint64_t)(uintptr_t)p, size);
+
+	return err < 0 ? (int)err : 0;
+}
+
+/* Return true if P may be a valid program. Only the address of the first instruction is checked;
+ * the kernel checks all of them. */
+static bool is_program(const struct sock_fprog *p)
+{
+	struct sock_filter first;
+	struct sock_fprog copy;
+	int err = copy_of(&copy, p, sizeof(copy));
+
+	if (err)
+		return p && err != -EFAULT;
+	return copy.len && copy.len <= BPF_MAXINSNS &&
+	       copy_of(&first, copy.filter, sizeof(first)) != -EFAULT;
+}
+
+static bool restricts(unsigned long mode, unsigned long flags, const void *filter)
+{
+	if (mode == SECCOMP_SET_MODE_STRICT)
+		return !flags && !filter;
+	return mode == SECCOMP_SET_MODE_FILTER && is_program(filter) && has_right();
+}
+
+static void seccomp_begins(unsigned long mode, unsigned long flags, const void *filter)
+{
+	bool ours;
+
+	cp_process_leave_others();
+	ours = cp_profiled_is_this();
+	if (!(ours || cp_capture_settings.unwinder) || !restricts(mode, flags, filter))
+		return;
+	cp_store_relaxed(&cp_capture_settings.restricted, true);
+	if (ours)
+		cp_session_retire("it restricts its system calls (seccomp)");
+}
 
 static void before_call(long number, const long *a)
 {
@@ -38,9 +104,7 @@ static void before_call(long number, const long *a)
 		    !cp_profiled_retired())
 			cp_signals_alternate_goes((const void *)a[0], (size_t)a[1]);
 		break;
-	case SYS_seccomp:
-		cp_seccomp_begins((unsigned)a[0], (unsigned)a[1], (const void *)a[2]);
-		break;
+	case SYS_seccomp: seccomp_begins((unsigned)a[0], (unsigned)a[1], (const void *)a[2]); break;
 	}
 }
 
@@ -344,9 +408,9 @@ INTERPOSE int prctl(int option, ...)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
 	if (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_STRICT)
-		cp_seccomp_begins(SECCOMP_SET_MODE_STRICT, 0, NULL);
+		seccomp_begins(SECCOMP_SET_MODE_STRICT, 0, NULL);
 	else if (option == PR_SET_SECCOMP && a[0] == SECCOMP_MODE_FILTER)
-		cp_seccomp_begins(SECCOMP_SET_MODE_FILTER, 0, (const void *)a[1]);
+		seccomp_begins(SECCOMP_SET_MODE_FILTER, 0, (const void *)a[1]);
 	else if (option == PR_SET_CHILD_SUBREAPER && a[0])
 		cp_process_becomes_subreaper();
 	cp_ticks_see_prctl(option, a[0]);

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/aggregate.c \
-	%D%/aggregate_compact.c \
 	%D%/names.c \
 	%D%/shared_times.c \
 	%D%/strata.c \

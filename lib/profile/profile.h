@@ -151,9 +151,7 @@ struct cp_aggregate_range {
 extern struct cp_aggregate_range cp_aggregate_programs[CP_AGGREGATE_PROGRAMS]
 	__attribute__((visibility("hidden")));
 
-/* aggregate_compact.c
- *
- * Gives up rows of an aggregate that nobody asks for any more, and the labels of threads without
+/* Gives up rows of an aggregate that nobody asks for any more, and the labels of threads without
  * rows. So a run whose windows are taken needs memory for one window, however long it lasts.
  *
  * Under the collector's lock:

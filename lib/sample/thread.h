@@ -287,13 +287,13 @@ struct cp_self {
 	uint8_t in_capture;	  /* the profiler is unwinding, so calls come from libunwind */
 	uint8_t end_rounds;	  /* rounds of key destructors so far */
 	uint8_t gate_closed;	  /* set by this thread's fork: fork_handlers.c */
-	uint8_t forks;		  /* set between fork's handlers: module_list.c */
+	uint8_t forks;		  /* set between fork's handlers: module.c */
 	uint8_t in_dlclose;	  /* nesting depth (destructors may call it): dlclose_gate.c */
 	uint8_t marker; /* the mask bit of a spare signal also carries PROF_BLOCKED: host_signal.h
 			 */
 	uint8_t marker_blocked; /* the program itself blocks that spare signal */
 	uint8_t unshared;	/* no child of a vfork has this TLS: profiled.c */
-	int32_t child;		/* pid of a vfork child that has this thread's mask: mask.c */
+	int32_t child;		/* pid of a vfork child that has this thread's mask: signal.c */
 	uint64_t dlclose_frame; /* frame of the outermost dlclose */
 	struct cp_deferred_signal prof; /* the pending signal */
 	struct cp_heap_self heap;

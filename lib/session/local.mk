@@ -7,7 +7,6 @@ LIB_SOURCES += \
 	%D%/dump_on.c \
 	%D%/fork_handlers.c \
 	%D%/gperftools.c \
-	%D%/label_api.c \
 	%D%/last_window.c \
 	%D%/mode_set.c \
 	%D%/process.c \
@@ -16,7 +15,7 @@ LIB_SOURCES += \
 	%D%/serve.c \
 	%D%/session.c \
 	%D%/session_start.c \
-	%D%/span_api.c \
+	%D%/label_api.c \
 	%D%/thread_waits.c \
 	%D%/threads_now.c \
 	%D%/window.c \

@@ -154,7 +154,7 @@ bool cp_cfi_modules_snapshot_publish(struct cp_cfi_snapshot *new, const uint64_t
 	done = version ? *version >= published : *old == expected;
 	if (done && version)
 		published = *version;
-	if (done) /* Pairs with the acquire in unwind/signal/cfi_module.c. */
+	if (done) /* Pairs with the acquire in unwind/signal/cfi.c. */
 		cp_store_release(&cp_cfi_finder.snapshot, new);
 	cp_futex_lock_release(&publishing);
 	return done;
@@ -200,7 +200,7 @@ void cp_cfi_modules_note_kept(void)
 		return;
 	k.count = 0;
 	cp_module_list(keep_module, &k);
-	/* Pairs with the acquire in unwind/signal/cfi_module.c. */
+	/* Pairs with the acquire in unwind/signal/cfi.c. */
 	if (!cp_cas_acqrel(&cp_cfi_finder.kept, &none, k.to))
 		cp_cfi_modules_snapshot_release(k.to);
 }

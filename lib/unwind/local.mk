@@ -7,8 +7,7 @@ LIB_SOURCES += \
 	%D%/imports.c \
 	%D%/library.c \
 	%D%/loaded.c \
-	%D%/module_diff.c \
-	%D%/module_list.c \
+	%D%/module.c \
 	%D%/unwinders.c
 SIGSAFE_SMALL_SOURCES += \
 	%D%/guess/cfi_forward.c \
@@ -24,8 +23,7 @@ SIGSAFE_SMALL_SOURCES += \
 	%D%/signal/rules_learn.c \
 	%D%/signal/unwind_libunwind.c
 SIGSAFE_SOURCES += \
-	%D%/signal/cfi_module.c \
-	%D%/signal/cfi_step.c \
+	%D%/signal/cfi.c \
 	%D%/signal/rules.c \
 	%D%/signal/unwind_dwarf.c \
 	%D%/signal/unwind_fp.c

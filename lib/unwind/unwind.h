@@ -174,7 +174,7 @@ extern void (*cp_library_lend)(bool on);
  * start, it is the order in which the loader searches them. Later ones follow, also those that were
  * opened with RTLD_LOCAL.
  *
- * Ordinary context: the loader's list of objects is locked (module_list.c).
+ * Ordinary context: the loader's list of objects is locked (module.c).
  */
 
 struct cp_loaded_name {
@@ -221,28 +221,7 @@ bool cp_loaded_at(const void *address, struct cp_loaded_object *o);
 /* Find the first object whose file is called FILE, without its folder. The same. */
 bool cp_loaded_named(const char *file, struct cp_loaded_object *o);
 
-/* module_diff.c
- *
- * Compares the modules before and after a dlclose, to find those that went away. The heap mode's
- * part of the interposed dlclose calls this in ordinary context. Asks the loader, whose lock
- * dlclose takes anyway.
- */
-
-struct cp_module_diff;
-
-/* Returns the list of current modules, for one call of cp_module_diff_each. Returns NULL if there
- * is no memory or there are too many modules. */
-struct cp_module_diff *cp_module_diff_before(void);
-
-/* Call UNLOADED for each module in U that isn't loaded any more, and release U. Returns false if
- * more modules may have been unloaded without being reported: U is NULL, modules were loaded
- * meanwhile, or a module of another namespace was unloaded. */
-bool cp_module_diff_each(struct cp_module_diff *u, void (*unloaded)(uint64_t low, uint64_t high));
-
-/* Returns how many modules the loader has loaded so far. */
-uint64_t cp_module_diff_loads(void);
-
-/* module_list.c
+/* module.c
  *
  * Walks the loader's list of modules (dl_iterate_phdr), safely across forks.
  *
@@ -271,6 +250,25 @@ void cp_module_list_set_libc(int (*iterate)(cp_module_visit *visit, void *arg));
 void cp_module_list_fork_begin(void);
 void cp_module_list_fork_end(void);
 void cp_module_list_fork_child(void);
+
+/* Compares the modules before and after a dlclose, to find those that went away. The heap mode's
+ * part of the interposed dlclose calls this in ordinary context. Asks the loader, whose lock
+ * dlclose takes anyway.
+ */
+
+struct cp_module_diff;
+
+/* Returns the list of current modules, for one call of cp_module_diff_each. Returns NULL if there
+ * is no memory or there are too many modules. */
+struct cp_module_diff *cp_module_diff_before(void);
+
+/* Call UNLOADED for each module in U that isn't loaded any more, and release U. Returns false if
+ * more modules may have been unloaded without being reported: U is NULL, modules were loaded
+ * meanwhile, or a module of another namespace was unloaded. */
+bool cp_module_diff_each(struct cp_module_diff *u, void (*unloaded)(uint64_t low, uint64_t high));
+
+/* Returns how many modules the loader has loaded so far. */
+uint64_t cp_module_diff_loads(void);
 
 /* unwinders.c
  *

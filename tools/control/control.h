@@ -112,9 +112,7 @@ extern const struct ct_control_mode ct_control_modes[CT_MODES];
 /* Returns the number of the mode NAME, or -1. */
 int ct_control_modes_find(const char *name);
 
-/* control_profile.c
- *
- * Requests that a process answers by a profile (base/control.h).
+/* Requests that a process answers by a profile (base/control.h).
  */
 
 /* Asks process PID with a file in memory, and reads that into *P; M becomes the reply. Returns 0;

@@ -2,7 +2,6 @@
 TOOL_SOURCES += \
 	%D%/control.c \
 	%D%/control_each.c \
-	%D%/control_profile.c \
 	%D%/control_space.c \
 	%D%/control_talk.c \
 	%D%/helper.c \

@@ -121,9 +121,10 @@ static int convert(char *const *sources, int count, size_t format)
 
 	if (!p)
 		return CT_FAILED;
-	what = (struct ct_convert){
-		.profile = p, .name = sources[0], .threads = ct_threads_wanted(), .error = &error
-	};
+	what = (struct ct_convert){ .profile = p,
+				    .name = sources[0],
+				    .threads = ct_filter_tags_threads_wanted(),
+				    .error = &error };
 	status = ct_flame_sides_type(p, my.type, &what.type);
 	if (status == CT_OK)
 		status = convert_with_binary(&what, format);

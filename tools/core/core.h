@@ -193,15 +193,15 @@ static inline double ct_now(void)
 							    sizeof(*(array)))),                    \
 	 &(array)[(count)++])
 
-/* nearest.c
+/* options.c
  *
  * Finds the word that a mistyped word was meant to be. */
 
 /* Returns how many letters of A must be changed, left out, added or swapped with the next one to
  * get B. */
-size_t ct_nearest_distance(const char *a, const char *b);
+size_t ct_options_distance(const char *a, const char *b);
 /* Returns the nearest word to WORD so far: BEST or OTHER, or NULL if neither is near. */
-const char *ct_nearest(const char *word, const char *best, const char *other);
+const char *ct_options_nearest(const char *word, const char *best, const char *other);
 
 /* The verbs of cprof, and the exit statuses of all verbs. main.c lists the verbs. */
 

@@ -78,7 +78,7 @@ static uint32_t function_name(struct builder *b, uint32_t name)
 {
 	struct ct_profile *p = b->g->p;
 
-	if (b->g->settings.granularity != CT_ADDRESSES && ct_jit_is_place(ct_text(p, name)))
+	if (b->g->settings.granularity != CT_ADDRESSES && ct_own_jit_is_place(ct_text(p, name)))
 		return ct_model_string(p, "[JIT]");
 	return canonical(p, name);
 }
@@ -135,7 +135,7 @@ static uint32_t module_node(struct builder *b, const struct ct_location *l,
 				   : "";
 	struct ct_node n = { 0 };
 
-	if (ct_jit_is(p, l, name))
+	if (ct_own_jit_is(p, l, name))
 		n.name = ct_model_string(p, "[JIT]");
 	else if (l->mapping != CT_NONE)
 		n.name = ct_model_string(p, ct_base_name(ct_text(p, p->mappings[l->mapping].file)));

@@ -27,7 +27,7 @@ static const char *name_of(const struct ct_profile *p, const struct ct_location 
 /* Returns false for a name like "libfoo.so+0x1234", which only tells a place. */
 static bool is_named(const char *name)
 {
-	return *name && strcmp(name, "[unknown]") != 0 && !ct_jit_is_bare(name);
+	return *name && strcmp(name, "[unknown]") != 0 && !ct_own_jit_is_bare(name);
 }
 
 /* Sums over the innermost frames. */
@@ -77,7 +77,7 @@ static void sum_up(struct sums *sums, const struct ct_profile *p, size_t type)
 		const char *name = l ? name_of(p, l) : "";
 
 		sums->total = ct_add(sums->total, value);
-		if (l && !is_named(name) && ct_jit_is(p, l, name))
+		if (l && !is_named(name) && ct_own_jit_is(p, l, name))
 			sums->jit = ct_add(sums->jit, value);
 		else if (l && !is_named(name) && l->mapping != CT_NONE)
 			add_unnamed(sums, p, l, value);
@@ -268,7 +268,7 @@ static bool is_in_file(const struct ct_profile *p, const struct ct_location *l)
 {
 	const char *path = l->mapping == CT_NONE ? "" : ct_text(p, p->mappings[l->mapping].file);
 
-	return path[0] == '/' && path[1] != '/' && !ct_jit_is_path(path);
+	return path[0] == '/' && path[1] != '/' && !ct_own_jit_is_path(path);
 }
 
 /* Returns the path of a module with the user's code if all such code of P lacks lines, else NULL.
@@ -351,7 +351,8 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 	said += hint_lines(p, file, own);
 	said += hint_mapped(p);
 	if (matters(&s, s.jit)) {
-		char *text = ct_memory_printf("is JIT code without names: %s", ct_jit_advice(p));
+		char *text =
+			ct_memory_printf("is JIT code without names: %s", ct_own_jit_advice(p));
 
 		say_hint(&s, s.jit, text);
 		free(text);

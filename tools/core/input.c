@@ -9,8 +9,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "core/model.h"
 
 /* Time that a pipe waits for its other end to be opened. */
 #define PIPE_SECONDS 5
@@ -356,4 +359,36 @@ int ct_input_open_plain(const char *path)
 	if (fd < 0 && errno == ENOENT)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd;
+}
+
+/* Mapped files that are cut short while they are read: zeros, in place of SIGBUS. */
+
+static volatile sig_atomic_t seen;
+static uintptr_t page_size;
+
+static void on_bus_error(int sig, siginfo_t *info, void *context)
+{
+	void *page = (void *)((uintptr_t)info->si_addr & -page_size);
+
+	(void)context;
+	seen = 1;
+	/* If this fails, the instruction faults again, which ends the process. */
+	if (info->si_code != BUS_ADRERR ||
+	    mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		 -1, 0) == MAP_FAILED)
+		signal(sig, SIG_DFL);
+}
+
+void ct_input_catch_shrunk(void)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO };
+
+	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+	action.sa_sigaction = on_bus_error;
+	sigaction(SIGBUS, &action, NULL);
+}
+
+bool ct_input_is_shrunk(void)
+{
+	return seen;
 }

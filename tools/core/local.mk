@@ -2,7 +2,6 @@
 TOOL_SOURCES += \
 	%D%/combine.c \
 	%D%/combine_header.c \
-	%D%/cut_middle.c \
 	%D%/directory.c \
 	%D%/distribution.c \
 	%D%/drop_frames.c \
@@ -18,13 +17,11 @@ TOOL_SOURCES += \
 	%D%/idle.c \
 	%D%/inlines.c \
 	%D%/input.c \
-	%D%/jit.c \
 	%D%/json.c \
 	%D%/legacy.c \
 	%D%/library.c \
 	%D%/load.c \
 	%D%/memory.c \
-	%D%/nearest.c \
 	%D%/notes.c \
 	%D%/numbers.c \
 	%D%/own.c \
@@ -40,12 +37,10 @@ TOOL_SOURCES += \
 	%D%/resident.c \
 	%D%/sampling.c \
 	%D%/short_name.c \
-	%D%/shrunk.c \
 	%D%/siblings.c \
 	%D%/source.c \
 	%D%/table.c \
 	%D%/target.c \
-	%D%/threads.c \
 	%D%/times.c \
 	%D%/times_filter.c \
 	%D%/times_window.c \

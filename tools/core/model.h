@@ -275,6 +275,15 @@ void ct_filter_tags_free(struct ct_tag_filter *f);
 bool ct_filter_tags_match(struct ct_tag_filter *f, const struct ct_profile *p, uint32_t label_set,
 			  const struct ct_label_units *units);
 
+/* -threads: samples by thread.
+ */
+
+extern const struct ct_option ct_threads_options[];
+/* Was -threads given? */
+bool ct_filter_tags_threads_wanted(void);
+/* With -threads=tid, adds the thread's id to the label "thread" of each sample of P. */
+void ct_filter_tags_threads_apart(struct ct_profile *p);
+
 /* read_messages.c
  *
  * Maps a file's ids (any 64-bit numbers, usually 1..N) to 0, 1, 2 ... in the order of their first
@@ -310,24 +319,24 @@ static inline uint32_t ct_ids_number(struct ct_ids *ids, uint64_t id)
  * were removed. */
 bool ct_inlines_align(struct ct_profile *const *profiles, const char *const *files, size_t count);
 
-/* jit.c
+/* own.c
  *
  * Code that is made while the program runs: finds it in a profile, and knows how each runtime is
  * asked to name it. */
 
 /* Is PATH, from a mapping, memory for code that is made while the program runs? */
-bool ct_jit_is_path(const char *path);
+bool ct_own_jit_is_path(const char *path);
 /* Is L, whose innermost function is NAME, such code? So is code in no mapping of a profile that has
  * mappings: node's memory for code is gone when the profile is written at the program's end. */
-bool ct_jit_is(const struct ct_profile *p, const struct ct_location *l, const char *name);
+bool ct_own_jit_is(const struct ct_profile *p, const struct ct_location *l, const char *name);
 /* Is NAME a place in such code that has no name, like "//anon+0x7f79c7e7e088"? There can be
  * thousands of them. */
-bool ct_jit_is_place(const char *name);
+bool ct_own_jit_is_place(const char *name);
 /* Is NAME only a place, "libfoo.so+0x1234", as libcprof writes it for code without symbols? */
-bool ct_jit_is_bare(const char *name);
+bool ct_own_jit_is_bare(const char *name);
 
 /* Returns what to do so that such code of P's program gets names. */
-const char *ct_jit_advice(const struct ct_profile *p);
+const char *ct_own_jit_advice(const struct ct_profile *p);
 
 /* regex.c
  *
@@ -343,17 +352,6 @@ void ct_regex_free(struct ct_regex *r);
 bool ct_regex_match(struct ct_regex *r, const char *text);
 /* The same for a string of a profile; each index is matched only once. */
 bool ct_regex_match_string(struct ct_regex *r, const struct ct_profile *p, uint32_t string);
-
-/* threads.c
- *
- * -threads: samples by thread.
- */
-
-extern const struct ct_option ct_threads_options[];
-/* Was -threads given? */
-bool ct_threads_wanted(void);
-/* With -threads=tid, adds the thread's id to the label "thread" of each sample of P. */
-void ct_threads_apart(struct ct_profile *p);
 
 /* short_name.c
  *
@@ -384,7 +382,7 @@ char *ct_short_name(const char *name, size_t width);
 /* Prints NAME in the columns of the terminal that are left after BEFORE. */
 void ct_short_name_print(const char *name, size_t before);
 
-/* shrunk.c
+/* input.c
  *
  * Modules and debug files are mapped while they are read, because of a large one only a little is
  * needed. If somebody cuts such a file short meanwhile (a build that writes over it), the kernel
@@ -392,9 +390,9 @@ void ct_short_name_print(const char *name, size_t before);
  */
 
 /* Lets the missing pages of a mapped file that shrinks read as zeros. Call at the start. */
-void ct_shrunk_catch(void);
+void ct_input_catch_shrunk(void);
 /* Were there such pages? What was read may then be wrong. */
-bool ct_shrunk_seen(void);
+bool ct_input_is_shrunk(void);
 
 /* siblings.c
  *

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/model.h"
+
 enum answer { UNKNOWN, NO, YES };
 
 struct module {
@@ -111,7 +113,7 @@ static bool is_outside_system(const char *path)
 static bool is_own_module(const char *path, const char *program)
 {
 	/* Code that a runtime compiled belongs to the script. */
-	if (!strcmp(path, program) || ct_jit_is_path(path))
+	if (!strcmp(path, program) || ct_own_jit_is_path(path))
 		return true;
 	return !ct_own_is_runtime_module(path) &&
 	       (is_outside_system(path) || ct_own_is_beside(path, program));
@@ -127,7 +129,7 @@ bool ct_own_is_program(const struct ct_profile *p, size_t mapping)
 		return *path;
 	return path[0] == '/' && path[1] != '/' && !strstr(slash, ".so") && !strchr(path, ' ') &&
 	       !ct_starts(path, "/dev/") && !ct_starts(path, "/memfd:") &&
-	       !ct_starts(path, "/anon_") && !ct_jit_is_path(path);
+	       !ct_starts(path, "/anon_") && !ct_own_jit_is_path(path);
 }
 
 const char *ct_own_program_name(const struct ct_profile *p, size_t mapping)
@@ -160,7 +162,7 @@ static uint32_t place_in(struct ct_profile *p, uint32_t text, const char *file, 
 	uint32_t string;
 	char *whole;
 
-	if (!ct_starts(old, file) || !ct_starts(old + n, "+0x") || !ct_jit_is_bare(old))
+	if (!ct_starts(old, file) || !ct_starts(old + n, "+0x") || !ct_own_jit_is_bare(old))
 		return 0;
 	whole = ct_memory_printf("%s%s", name, old + n);
 	string = ct_model_string(p, whole);
@@ -191,7 +193,7 @@ static bool is_of_a_program(const struct ct_profile *p, const char *path)
 	for (size_t i = 0; i < p->mapping_count; i++)
 		if (ct_own_is_program(p, i) && is_own_module(path, ct_text(p, p->mappings[i].file)))
 			return true;
-	return ct_jit_is_path(path);
+	return ct_own_jit_is_path(path);
 }
 
 /* "core" and "alloc" are crates of Rust, and also names that people give their own C++ namespaces.
@@ -261,7 +263,7 @@ struct ct_own *ct_own_new(const struct ct_profile *p, const char *which)
 			.is_own = *path && (which ? ct_regex_match(o->which, path)
 						  : is_of_a_program(p, path)),
 			.is_runtime = ct_own_is_runtime_module(path),
-			.is_jit = ct_jit_is_path(path),
+			.is_jit = ct_own_jit_is_path(path),
 		};
 	}
 	return o;
@@ -302,7 +304,7 @@ static bool is_own_place(const struct ct_own *o, const struct ct_location *l, co
 		return o->modules[l->mapping].is_own;
 	/* Files of Go and of other tools may have no mappings; then all code belongs to the
 	 * program. */
-	return !o->which && (!o->p->mapping_count || ct_jit_is(o->p, l, name));
+	return !o->which && (!o->p->mapping_count || ct_own_jit_is(o->p, l, name));
 }
 
 bool ct_own_is(struct ct_own *o, const struct ct_location *l, const struct ct_line *line)
@@ -337,7 +339,7 @@ const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own)
 		const struct ct_location *l = &p->locations[ct_frames(p, s)[k]];
 		const struct module *m = l->mapping == CT_NONE ? &none : &o->modules[l->mapping];
 
-		if (m == &none ? ct_jit_is(p, l, "") : m->is_jit) {
+		if (m == &none ? ct_own_jit_is(p, l, "") : m->is_jit) {
 			*is_own = is_own_place(o, l, "");
 			return "[JIT]";
 		}
@@ -349,4 +351,56 @@ const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own)
 			break;
 	}
 	return found;
+}
+
+/* Code that is made while the program runs. */
+
+bool ct_own_jit_is_path(const char *path)
+{
+	return ct_starts(path, "//anon") || ct_starts(path, "[anon") ||
+	       ct_starts(path, "/memfd:") || ct_starts(path, "/tmp/perf-") ||
+	       ct_starts(path, "[heap]");
+}
+
+bool ct_own_jit_is(const struct ct_profile *p, const struct ct_location *l, const char *name)
+{
+	if (l->mapping != CT_NONE)
+		return ct_own_jit_is_path(ct_text(p, p->mappings[l->mapping].file));
+	/* "[truncated]" and "[kernel]" aren't code of the program. */
+	return p->mapping_count && l->address && (*name != '[' || !strcmp(name, "[unknown]"));
+}
+
+bool ct_own_jit_is_bare(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+
+	return plus && ct_starts(plus, "+0x") && plus[3] &&
+	       !plus[3 + strspn(plus + 3, "0123456789abcdef")];
+}
+
+bool ct_own_jit_is_place(const char *name)
+{
+	static const char *const begins[] = { "//anon", "[anon", "memfd:", "[heap]" };
+
+	if (!ct_own_jit_is_bare(name))
+		return false;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (ct_starts(name, begins[i]))
+			return true;
+	return false;
+}
+
+const char *ct_own_jit_advice(const struct ct_profile *p)
+{
+	const char *path = p->mapping_count ? ct_text(p, p->mappings[0].file) : "";
+	const char *program = ct_base_name(path);
+
+	if (ct_starts(program, "node"))
+		return "run node with --perf-basic-prof --no-short-builtin-calls";
+	if (ct_starts(program, "java"))
+		return "run java with -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+		       "-XX:+DumpPerfMapAtExit (JDK 17)";
+	if (ct_starts(program, "python"))
+		return "run python3 with -X perf (3.12)";
+	return "let the runtime write /tmp/perf-PID.map";
 }

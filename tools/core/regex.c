@@ -34,8 +34,8 @@ struct ct_regex *ct_regex_new(const char *option, const char *text)
 	/* "libfoo.so+0x1234" is the name of a function, in which + has no other meaning. */
 	code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
 			     PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
-				     (ct_jit_is_bare(text) ? PCRE2_LITERAL | PCRE2_ENDANCHORED
-							   : PCRE2_DOLLAR_ENDONLY),
+				     (ct_own_jit_is_bare(text) ? PCRE2_LITERAL | PCRE2_ENDANCHORED
+							       : PCRE2_DOLLAR_ENDONLY),
 			     &error, &at, NULL);
 	if (!code) {
 		PCRE2_UCHAR why[160] = "";

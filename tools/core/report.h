@@ -5,7 +5,7 @@
 
 #include "core/model.h"
 
-/* cut_middle.c
+/* drop_frames.c
  *
  * Shortens deep stacks for receivers with a limit. Such receivers cut the leaf, which has the
  * values; here the middle is cut. Called by `cprof merge` and `cprof strip-labels`, before equal
@@ -21,7 +21,7 @@
  * ones stay, FRAMES in all with [...] in between. Adds a comment with the number of stacks that
  * were cut. FRAMES 0: does nothing. Returns false after an error message if FRAMES is below
  * CT_CUT_MIN. */
-bool ct_cut_middle(struct ct_profile *p, long frames);
+bool ct_drop_frames_middle(struct ct_profile *p, long frames);
 
 /* graph.c
  *

@@ -227,6 +227,26 @@ typedef void ct_flame_writer(const void *what, FILE *to);
  * message. */
 int ct_flame_file(const char *path, ct_flame_writer *write, const void *what);
 
+/* Chooses the value of a profile to show, and decides whether two profiles can be compared. Used by
+ * flame, folded, convert and diff. Errors are reported on stderr.
+ */
+
+/* Returns the profile that flame, folded, convert and merge work on: SOURCES merged, without the
+ * samples that -focus and similar options remove (ct_filter_options). Returns NULL after an error
+ * message.
+ */
+struct ct_profile *ct_flame_sides_open(char *const *sources, int count);
+
+/* NAME is the name of a type ("cpu", "inuse_space"), its number, or NULL for the default type.
+ * Returns CT_OK or CT_FAILED. */
+int ct_flame_sides_type(const struct ct_profile *p, const char *name, size_t *type);
+
+/* Are sample types and units equal, in order? The second function prints a message if they are not.
+ */
+bool ct_flame_sides_equal_types(const struct ct_profile *a, const struct ct_profile *b);
+bool ct_flame_sides_same_types(const struct ct_profile *a, const char *a_name,
+			       const struct ct_profile *b, const char *b_name);
+
 /* flame_source.c
  *
  * Returns the source lines, with their values of the type that is shown first, of the functions
@@ -259,28 +279,6 @@ extern const char *const ct_flame_script[];
 void ct_flame_text_markup(FILE *to, const char *text, size_t length);
 
 extern const struct ct_verb ct_verb_flame;
-
-/* flame_sides.c
- *
- * Chooses the value of a profile to show, and decides whether two profiles can be compared. Used by
- * flame, folded, convert and diff. Errors are reported on stderr.
- */
-
-/* Returns the profile that flame, folded, convert and merge work on: SOURCES merged, without the
- * samples that -focus and similar options remove (ct_filter_options). Returns NULL after an error
- * message.
- */
-struct ct_profile *ct_flame_sides_open(char *const *sources, int count);
-
-/* NAME is the name of a type ("cpu", "inuse_space"), its number, or NULL for the default type.
- * Returns CT_OK or CT_FAILED. */
-int ct_flame_sides_type(const struct ct_profile *p, const char *name, size_t *type);
-
-/* Are sample types and units equal, in order? The second function prints a message if they are not.
- */
-bool ct_flame_sides_equal_types(const struct ct_profile *a, const struct ct_profile *b);
-bool ct_flame_sides_same_types(const struct ct_profile *a, const char *a_name,
-			       const struct ct_profile *b, const char *b_name);
 
 /* flame_tabs.c
  *

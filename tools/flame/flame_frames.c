@@ -60,7 +60,7 @@ static enum ct_frame_kind kind_of(const struct ct_profile *p, const struct ct_lo
 		return strcmp(name, "[kernel]") == 0 ? CT_FRAME_KERNEL : CT_FRAME_MARK;
 	if (ct_starts(module, "[kernel") || (n > 3 && strcmp(module + n - 3, ".ko") == 0))
 		return CT_FRAME_KERNEL;
-	if (ct_jit_is(p, l, name))
+	if (ct_own_jit_is(p, l, name))
 		return CT_FRAME_JIT;
 	return code_kind(p, f, module);
 }

@@ -132,9 +132,10 @@ void ct_folded_write(const void *context, FILE *to)
 static int verb_folded(int argc, char **argv)
 {
 	struct ct_profile *p = ct_flame_sides_open(argv, argc);
-	struct ct_folded what = {
-		.profile = p, .by = my.by, .threads = ct_threads_wanted(), .annotate = my.annotate
-	};
+	struct ct_folded what = { .profile = p,
+				  .by = my.by,
+				  .threads = ct_filter_tags_threads_wanted(),
+				  .annotate = my.annotate };
 	int status;
 
 	if (!p)

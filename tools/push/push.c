@@ -185,6 +185,8 @@ int ct_push_files_of_ended(const struct ct_push_how *how, char *const *files, si
 	return status ? status : ended;
 }
 
+/* Lists and removes files by age. */
+
 /* Most names in memory at once; a directory may have a hundred thousand files. */
 #define OLDEST 2048
 

@@ -107,7 +107,7 @@ static struct ct_push_item *item_of(struct ct_profile *p, const struct series *s
 	choose_types(copy, at);
 	choose_labels(copy, how);
 	choose_frames(copy, how->all_frames);
-	ct_cut_middle(copy, how->target->depth_max);
+	ct_drop_frames_middle(copy, how->target->depth_max);
 	rename_types(copy, s, how->target->kind);
 	merged = ct_combine(&copy, 1);
 	if (merged && merged->sample_count) {

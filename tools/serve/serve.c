@@ -152,6 +152,8 @@ const struct ct_verb ct_verb_serve = {
 	.run = verb_serve,
 };
 
+/* Replies of workers. */
+
 void ct_serve_reply_set(struct ct_serve_reply *reply, unsigned status, const char *type,
 			const char *file)
 {
@@ -224,6 +226,8 @@ void ct_serve_html_script(FILE *to)
 	lines(ct_serve_script, to);
 	fputs("</script>\n", to);
 }
+
+/* Sums and differences of profiles of one process. */
 
 /* A heap profile's time is that of the dump. The allocated bytes tell whether the mode was off
  * meanwhile or the process called exec: otherwise they never get less. */

@@ -73,7 +73,7 @@ static bool is_place(const struct ct_profile *p, const struct ct_function *f)
 {
 	const char *name = ct_text(p, f->name);
 
-	return !*name || ct_jit_is_bare(name);
+	return !*name || ct_own_jit_is_bare(name);
 }
 
 /* Returns the previous physical function of the location, or NULL. */

@@ -25,7 +25,7 @@ static bool is_named(const struct ct_profile *p, const struct ct_location *l)
 {
 	uint32_t function = l->line_count ? p->lines[l->first_line].function : CT_NONE;
 
-	return function != CT_NONE && !ct_jit_is_bare(ct_text(p, p->functions[function].name));
+	return function != CT_NONE && !ct_own_jit_is_bare(ct_text(p, p->functions[function].name));
 }
 
 /* Returns the counts by mapping; the caller frees them. */

@@ -105,7 +105,7 @@ static int verb_merge(int argc, char **argv)
 	if (children)
 		sources = with_children(sources, &count, &unread);
 	p = sources ? ct_flame_sides_open(sources, count) : NULL;
-	if (p && ct_cut_middle(p, max_depth))
+	if (p && ct_drop_frames_middle(p, max_depth))
 		merged = p;
 	/* Removes entries that are no longer used. */
 	if (merged && (!ct_load_is_combined() || max_depth || ct_filter_active(filters, 1)))

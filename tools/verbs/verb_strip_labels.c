@@ -27,7 +27,7 @@ static int strip_and_write(struct ct_profile *p)
 	struct ct_profile *merged = NULL;
 	int status = CT_FAILED;
 
-	if ((!only || only_rx) && (!keep || keep_rx) && ct_cut_middle(p, max_depth)) {
+	if ((!only || only_rx) && (!keep || keep_rx) && ct_drop_frames_middle(p, max_depth)) {
 		ct_model_strip_labels(p, only_rx, keep_rx);
 		merged = ct_combine(&p, 1);
 	}

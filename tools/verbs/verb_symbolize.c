@@ -110,7 +110,7 @@ static int write_result(struct ct_profile *p, const char *to, const struct ct_sy
 	} else if (my.in_place) {
 		return CT_OK; /* as it is */
 	}
-	if (ct_shrunk_seen()) {
+	if (ct_input_is_shrunk()) {
 		fprintf(stderr,
 			"cprof: %s is not written: a module was cut short while it was read; "
 			"try again\n",
@@ -186,7 +186,7 @@ static int verb_symbolize(int argc, char **argv)
 	if (my.more)
 		ct_symbolize_more_begin(&more);
 	status = do_files(argv, (size_t)argc, roots);
-	while (my.more && !ct_shrunk_seen() && ct_symbolize_more_wait(&more))
+	while (my.more && !ct_input_is_shrunk() && ct_symbolize_more_wait(&more))
 		do_files(more.files, more.count, roots);
 	free(roots);
 	return status;

@@ -184,12 +184,12 @@ static int show_waits(struct ct_profile *p, const char *file, bool is_alone)
 	o = ct_own_new(p, my.own);
 	if (!o)
 		return CT_FAILED;
-	if (ct_threads_wanted())
+	if (ct_filter_tags_threads_wanted())
 		w.threads = ct_waits_threads_new();
 	t = ct_idle_new(o, p);
 	/* Where loops are is learnt before, from all samples. */
 	status = ct_filter_alone(p);
-	ct_threads_apart(p);
+	ct_filter_tags_threads_apart(p);
 	for (size_t i = 0; i < p->sample_count; i++)
 		add_sample(&w, o, t, i);
 	if (w.runnable)

@@ -5,9 +5,22 @@
 
 #include "modes/event/event_names.h"
 
-/* event_control.c
+/* event.c
  *
- * The control half of the event mode: one perf event per thread, which counts one thing and sends
+ * The event mode's settings.
+ */
+
+struct cp_event_settings {
+	char event[1024]; /* CPROF_EVENT: a name of event_names.h */
+	unsigned period;  /* CPROF_EVENT_PERIOD, events; 0 = the event's own */
+};
+
+struct cp_config_mode;
+
+/* The table: variables, options, defaults. */
+extern const struct cp_config_mode cp_event_settings;
+
+/* The control half of the event mode: one perf event per thread, which counts one thing and sends
  * the thread SIGPROF at each so many of them.
  *
  * Only threads made by libc have an event: the signal names no thread record, so the handler needs
@@ -44,20 +57,5 @@ void cp_event_control_fork_child(struct cp_thread *t);
  * program. */
 void cp_event_control_exec_begin(void);
 void cp_event_control_exec_failed(void);
-
-/* event_mode.c
- *
- * The event mode's settings.
- */
-
-struct cp_event_settings {
-	char event[1024]; /* CPROF_EVENT: a name of event_names.h */
-	unsigned period;  /* CPROF_EVENT_PERIOD, events; 0 = the event's own */
-};
-
-struct cp_config_mode;
-
-/* The table: variables, options, defaults. */
-extern const struct cp_config_mode cp_event_settings;
 
 #endif

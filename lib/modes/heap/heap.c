@@ -347,6 +347,8 @@ void cp_heap_check_seen(bool stacks)
 		say_unseen(in_front);
 }
 
+/* Lists the stacks with the most memory in use. */
+
 #define TOP 5
 #define FRAMES 5 /* number of frames of a stack that are named */
 

@@ -183,7 +183,7 @@ void cp_heap_report_mappings(struct cp_comments *out, const struct cp_run *r,
 void cp_heap_report_lifetimes(struct cp_comments *out, const struct cp_run *r,
 			      const struct cp_config *c);
 
-/* memory_table.c
+/* memory.c
  *
  * What the process's resident memory consists of: a table whose rows add up to it.
  *
@@ -227,6 +227,34 @@ int cp_memory_table_add(struct cp_memory_table *t, char *text);
 void cp_memory_table_mark(struct cp_memory_table *t, uint64_t address);
 void cp_memory_table_sum(const struct cp_memory_table *t, struct cp_memory_sums *to);
 void cp_memory_table_release(struct cp_memory_table *t);
+
+/* How much memory the process uses, and how near it is to the limit at which the kernel ends it.
+ *
+ * The limits are the cgroup's (v1 or v2, and those of the groups around it), RLIMIT_AS, and the
+ * machine's memory. The collector asks several times a second, with raw system calls only.
+ */
+
+/* The address space, the machine, and each cgroup from the process's own to the root. */
+#define CP_MEMORY_USE_LIMITS 16
+
+struct cp_memory_use {
+	uint64_t resident; /* resident bytes of the process */
+	struct cp_memory_limit {
+		uint64_t used, limit; /* bytes; LIMIT is not 0 */
+		const char *of;	      /* what the limit belongs to */
+	} limits[CP_MEMORY_USE_LIMITS];
+	unsigned count;
+};
+
+/* Returns the number after KEY and its blanks in TEXT, as /proc has it: "VmRSS:". Returns 0 if
+ * there is none. */
+uint64_t cp_memory_use_number(const char *text, const char *key);
+/* Finds the process's cgroup. Call when a watch starts, and in a fork child. */
+void cp_memory_use_find(void);
+/* Reads how much memory is used now. A number that can't be read is 0. */
+void cp_memory_use_read(struct cp_memory_use *to);
+/* The same from files below ROOT, for tests: ROOT/proc and ROOT/sys/fs/cgroup. "" by default. */
+void cp_memory_use_set_root(const char *root);
 
 /* heap_views.c
  *
@@ -412,35 +440,5 @@ void cp_mappings_add(uintptr_t start, size_t size, void *caller);
 
 /* Returns the number of pieces that could not be recorded. */
 uint64_t cp_mappings_lost(void);
-
-/* memory_use.c
- *
- * How much memory the process uses, and how near it is to the limit at which the kernel ends it.
- *
- * The limits are the cgroup's (v1 or v2, and those of the groups around it), RLIMIT_AS, and the
- * machine's memory. The collector asks several times a second, with raw system calls only.
- */
-
-/* The address space, the machine, and each cgroup from the process's own to the root. */
-#define CP_MEMORY_USE_LIMITS 16
-
-struct cp_memory_use {
-	uint64_t resident; /* resident bytes of the process */
-	struct cp_memory_limit {
-		uint64_t used, limit; /* bytes; LIMIT is not 0 */
-		const char *of;	      /* what the limit belongs to */
-	} limits[CP_MEMORY_USE_LIMITS];
-	unsigned count;
-};
-
-/* Returns the number after KEY and its blanks in TEXT, as /proc has it: "VmRSS:". Returns 0 if
- * there is none. */
-uint64_t cp_memory_use_number(const char *text, const char *key);
-/* Finds the process's cgroup. Call when a watch starts, and in a fork child. */
-void cp_memory_use_find(void);
-/* Reads how much memory is used now. A number that can't be read is 0. */
-void cp_memory_use_read(struct cp_memory_use *to);
-/* The same from files below ROOT, for tests: ROOT/proc and ROOT/sys/fs/cgroup. "" by default. */
-void cp_memory_use_set_root(const char *root);
 
 #endif

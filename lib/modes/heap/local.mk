@@ -10,8 +10,7 @@ LIB_SOURCES += \
 	%D%/heap_views.c \
 	%D%/jemalloc_hooks.c \
 	%D%/mappings.c \
-	%D%/memory_table.c \
-	%D%/memory_use.c
+	%D%/memory.c
 PRELOAD_SOURCES += \
 	%D%/hooks/census_calls.c \
 	%D%/hooks/jemalloc.c \

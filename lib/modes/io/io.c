@@ -7,7 +7,6 @@
 #include "host/real.h"
 #include "modes/io/io.h"
 #include "modes/io/signal/io_signal.h"
-#include "modes/io/signal/io_wake.h"
 #include "settings/config_rows.h"
 
 #define L(x) ((unsigned long)(x))
@@ -225,6 +224,8 @@ const struct cp_mode_ops cp_mode_io_wakers = {
 	.thread_end = thread_end,
 	.fork_child = wakers_fork_child,
 };
+
+/* Resolves the originals of the I/O mode's hooks. */
 
 struct cp_io_real cp_io_real CP_START_DATA;
 

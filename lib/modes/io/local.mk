@@ -8,7 +8,6 @@ PRELOAD_SOURCES += \
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/by_number.c \
 	%D%/hooks/files.c \
-	%D%/hooks/open.c \
 	%D%/hooks/sockets.c \
 	%D%/hooks/streams.c
 SIGSAFE_SOURCES += \

@@ -4,11 +4,9 @@ LIB_SOURCES += \
 	%D%/lock_names.c \
 	%D%/lock_wakers.c
 PRELOAD_SOURCES += \
-	%D%/hooks/c11.c \
 	%D%/hooks/cond.c \
 	%D%/hooks/mutex.c \
-	%D%/hooks/rwlock.c \
-	%D%/hooks/sem.c
+	%D%/hooks/rwlock.c
 PRELOAD_SMALL_SOURCES += \
 	%D%/hooks/join.c
 SIGSAFE_SOURCES += \

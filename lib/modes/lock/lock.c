@@ -619,6 +619,8 @@ const struct cp_mode_ops cp_mode_holders = {
 	.fork_child = fork_child_holders,
 };
 
+/* Reads owners out of locks. */
+
 struct cp_lock_owner cp_lock_owner_of_mutex(uint64_t lock)
 {
 	struct cp_lock_owner o = { 0, 0 };
@@ -638,6 +640,8 @@ struct cp_lock_owner cp_lock_owner_of_rwlock(uint64_t lock)
 		o.tid = cp_rwlock_copy_owner(&l, &o.readers);
 	return o;
 }
+
+/* Resolves the originals of the lock mode's hooks. */
 
 struct cp_lock_real cp_lock_real CP_START_DATA;
 

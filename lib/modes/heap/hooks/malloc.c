@@ -230,6 +230,8 @@ INTERPOSE void *reallocarray(void *p, size_t n, size_t each)
 	return realloc(p, size);
 }
 
+/* The functions that take an alignment. */
+
 static void *refuse_alignment(void)
 {
 	errno = ENOMEM;

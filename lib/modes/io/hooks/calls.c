@@ -2,7 +2,7 @@
 /* Begin and end of a measured call; see io_hooks.h. */
 #include "modes/io/hooks/io_hooks.h"
 
-#include "modes/io/signal/io_hot.h"
+#include "modes/io/signal/io_signal.h"
 
 uint64_t calls_began_otherwise(void)
 {

@@ -7,7 +7,7 @@
 
 #include "host/host.h"
 #include "modes/io/io.h"
-#include "modes/io/signal/io_wake.h"
+#include "modes/io/signal/io_signal.h"
 
 /* by_number.c
  *
@@ -124,7 +124,7 @@ int64_t calls_ended(uint64_t began, int64_t result, unsigned what, int64_t on);
 		return measured_##name arguments;                                                  \
 	}
 
-/* A read, which may wait for a thread that writes (io_wake.h). */
+/* A read, which may wait for a thread that writes (io_wake.c). */
 #define WAITING_READS(name, parameters, arguments)                                                 \
 	SLOW static ssize_t followed_##name parameters                                             \
 	{                                                                                          \

@@ -2,7 +2,7 @@
 /* Measures, counts and samples calls; see io_signal.h. */
 
 #include "base/sys.h"
-#include "modes/io/signal/io_hot.h"
+#include "modes/io/signal/io_signal.h"
 #include "sample/lock_clock.h"
 
 uint32_t cp_io_active = CP_IO_EARLY;

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "sample/sample.h"
+#include "sample/wakes.h"
 
 /* clang-format off */
 /* io_kind.c
@@ -358,5 +359,126 @@ const char *cp_io_target_text(uint32_t number);
 bool cp_io_target_peer(char *to, int fd, bool last);
 /* Return the last component of the path TEXT. */
 const char *cp_io_target_last(const char *text);
+
+/* Counts the usual call, with few instructions: one on something whose kind is known, in a thread
+ * that has made such a call before. io_event.c handles the others, and uses the same steps. Any
+ * context.
+ */
+
+/* The work that is left for a call. */
+enum cp_io_left {
+	CP_IO_NOT_COUNTED,  /* everything: call cp_io_event_ended */
+	CP_IO_NOT_SETTLED,  /* its stack may be wanted: call cp_io_event_settle */
+	CP_IO_LEFT_NOTHING, /* nothing is left */
+};
+
+/* Count a call in CELL, whose histogram is D. */
+static inline void cp_io_hot_count(struct cp_io_cell *cell, struct cp_io_delays *d, uint64_t ticks,
+				   uint64_t bytes, bool failed)
+{
+	cp_add_local(&cell->sums[CP_IO_CALLS], 1);
+	cp_add_local(&cell->sums[CP_IO_TICKS], ticks);
+	cp_add_local(&cell->sums[CP_IO_BYTES], bytes);
+	cp_add_local(&cell->sums[CP_IO_ERRORS], failed);
+	/* A handler in between may have stored a longer time, which is then lost. */
+	if (__builtin_expect(ticks > cp_load_relaxed(&cell->longest), 0))
+		cp_store_relaxed(&cell->longest, ticks);
+	if (__builtin_expect(d != NULL, 1))
+		cp_add_local(&d->bucket[cp_io_counts_bucket(ticks)], 1);
+}
+
+/* Is there no sampling point on the call that CELL has just counted, and that ended at NOW? */
+static inline bool cp_io_hot_passes(const struct cp_io_cell *cell, uint64_t now)
+{
+	const struct cp_io_points *p = &cell->points;
+	uint64_t below = now - cp_load_relaxed(&p->time);
+
+	/* Each difference below 0 has the highest bit set. */
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < CP_IO_SUMS; i++)
+		below &= cp_load_relaxed(&cell->sums[i]) - cp_load_relaxed(&p->next[i]);
+	return __builtin_expect((int64_t)below < 0, 1);
+}
+
+/* The call OP, which moved BYTES, began at BEGAN and ended at NOW. KNOWN: the kind of
+ * what it was made on, plus 1; 0: not known. The thread's TLS is libc's. */
+static inline enum cp_io_left cp_io_hot_ended(uint64_t began, uint64_t now, unsigned op,
+					      unsigned known, uint64_t bytes, bool failed)
+{
+	const struct cp_self *self = &cp_self;
+	struct cp_thread *t = self->thread;
+	uint64_t ticks = now - began;
+	struct cp_io_thread *mine;
+	struct cp_io_delays *d;
+	struct cp_io_block *b;
+	struct cp_io_cell *cell;
+
+	if (__builtin_expect(!known || !t || (self->in_capture | self->heap.guard) != 0 ||
+				     began < cp_io_state.since || (int64_t)ticks <= 0,
+			     0))
+		return CP_IO_NOT_COUNTED;
+	mine = cp_thread_part(t, &cp_io_thread_part);
+	b = cp_load_relaxed(&mine->block);
+	if (__builtin_expect(cp_load_relaxed(&t->paused) != 0 || !b, 0))
+		return CP_IO_NOT_COUNTED;
+	cell = &b->cell[op][known - 1];
+	d = cp_load_relaxed(&cell->delays);
+	if (__builtin_expect(!d, 0))
+		return CP_IO_NOT_COUNTED;
+	cp_io_hot_count(cell, d, ticks, bytes, failed);
+	return cp_io_hot_passes(cell, now) ? CP_IO_LEFT_NOTHING : CP_IO_NOT_SETTLED;
+}
+
+/* io_wake.c
+ *
+ * Which pipe or eventfd a descriptor is, for wakers (sample/wakes.h): a thread that reads from it
+ * waits for the thread that writes to it. Any context; errno stays. */
+
+/* A read that takes less time than this didn't sleep. */
+#define CP_IO_WAKE_NS_MIN 5000u
+
+/* For a descriptor: cp_io_known's word for it when the number was asked, and the number; 0 = not
+ * asked. */
+extern uint64_t cp_io_wake_numbers[CP_IO_KNOWN];
+
+static inline __attribute__((always_inline)) bool cp_io_wake_is_on(void)
+{
+	return __builtin_expect((cp_load_relaxed(&cp_wakes_on) & CP_WAKES_OF_IO) != 0, 0);
+}
+
+/* Ask the kernel which pipe or eventfd FD is. Returns its key, or 0 if it is neither. */
+uint64_t cp_io_wake_ask(int fd);
+
+/* Return the key of FD, a pipe or an eventfd; 0: it is something else. The two ends of a pipe have
+ * one key. */
+static inline uint64_t cp_io_wake_key(int fd)
+{
+	uint64_t number;
+	uint32_t known;
+
+	if ((unsigned)fd >= CP_IO_KNOWN)
+		return cp_io_wake_ask(fd);
+	known = cp_load_relaxed(&cp_io_known[fd]);
+	number = cp_load_relaxed(&cp_io_wake_numbers[fd]);
+	if (!(known & 255u) || (uint32_t)(number >> 32) != known)
+		return cp_io_wake_ask(fd);
+	return (uint32_t)number;
+}
+
+/* Return true if somebody may wait for a write to FD. Inlined: most writes cost only this. */
+static inline bool cp_io_wake_is_awaited(int fd)
+{
+	uint64_t key = cp_io_wake_key(fd);
+
+	return key && __builtin_expect(cp_wakes_awaited(key), 0);
+}
+
+/* The calling thread is about to read FD. Returns false if the read can't be a wait for a thread,
+ * or isn't followed. */
+bool cp_io_wake_wait(struct cp_wakes_wait *w, int fd);
+/* The read has ended; ERROR: its errno, or 0. */
+void cp_io_wake_waited(const struct cp_wakes_wait *w, int fd, int error, const void *function);
+/* The calling thread is about to wake up to MOST readers of FD, which is awaited. */
+void cp_io_wake(int fd, uint32_t most, const void *function);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wakes through pipes and eventfds; see io_wake.h. */
-#include "modes/io/signal/io_wake.h"
+/* Wakes through pipes and eventfds; see io_signal.h. */
+#include "modes/io/signal/io_signal.h"
 
 #include <errno.h>
 
