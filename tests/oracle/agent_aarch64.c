@@ -25,7 +25,6 @@
 #include "unwind/signal/cfi_arch.h"
 #include "unwind/signal/unwind_signal.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define OWN_STACK (512 << 10)
 /* Marks for the tracer: brk with these operands. */
 #define BREAK(n) (0xd4200000u | (n) << 5)
@@ -33,8 +32,6 @@
 #define MARK_END 0x4f02
 #define MARK_STEPPED 0x4f03 /* in oracle_enter */
 #define MARK_OF(n) __asm__ volatile("brk #%0" ::"i"(n) : "memory")
-
-typedef int (*main_function)(int, char **, char **);
 
 enum doing { BEGIN_WINDOW, STEP };
 
@@ -44,11 +41,7 @@ static struct shared {
 	bool enough;
 } * shared;
 
-static main_function program_main;
-static struct cp_unwind_input in;
-static uint64_t last_pc, last_sp, steps, steps_max, window, pause_ms;
-static char *report_path;
-static pid_t pid;
+static uint64_t last_pc, last_sp, window, pause_ms;
 static char own_stack[OWN_STACK] __attribute__((aligned(64)));
 
 void oracle_skip_returned(uint64_t pc)
@@ -61,21 +54,6 @@ static uint32_t insn_at(uint64_t pc)
 }
 
 /* ---- in the program, at its own speed ---- */
-
-static void finish(const char *why)
-{
-	FILE *out;
-
-	if (!pid || getpid() != pid)
-		return;
-	pid = 0;
-	out = fopen(report_path, "w");
-	if (!out)
-		return;
-	fprintf(out, "%lu steps, ended by %s\n", steps, why);
-	fprintf(out, "verdict: %s\n", oracle_compare_report(out) ? "good" : "BAD");
-	fclose(out);
-}
 
 static bool is_call(uint32_t insn)
 {
@@ -152,7 +130,7 @@ static void begin_window(void)
 	static struct oracle_walk outer;
 	uint64_t entry = getauxval(AT_ENTRY);
 
-	outer.n = cp_unwinder_dwarf.walk(&in, outer.pcs, ORACLE_DEPTH, &outer.end);
+	outer.n = cp_unwinder_dwarf.walk(&oracle_agent.in, outer.pcs, ORACLE_DEPTH, &outer.end);
 	oracle_shadow_begin(&outer);
 	oracle_compare_begin(entry);
 	if (outer.end != CP_UNWIND_COMPLETE || outer.pcs[outer.n - 1] - entry >= 64)
@@ -165,23 +143,23 @@ void oracle_on_step(void)
 {
 	const struct user_regs_struct *r = &shared->regs;
 
-	memcpy(in.regs.r, r->regs, sizeof(r->regs));
-	in.regs.r[CP_REG_SP] = r->sp;
-	in.regs.r[CP_REG_PC] = r->pc;
+	memcpy(oracle_agent.in.regs.r, r->regs, sizeof(r->regs));
+	oracle_agent.in.regs.r[CP_REG_SP] = r->sp;
+	oracle_agent.in.regs.r[CP_REG_PC] = r->pc;
 	if (shared->doing == BEGIN_WINDOW)
 		begin_window();
 	else if (enters_handler(r))
 		push_signal(r);
 	else
 		follow(insn_at(last_pc), r->pc, r->sp);
-	oracle_compare(&in);
+	oracle_compare(&oracle_agent.in);
 	last_pc = r->pc;
 	last_sp = r->sp;
 	if (insn_at(r->pc) == 0xd4000001 && r->regs[8] == SYS_exit_group)
-		finish("exit_group");
-	if (++steps >= steps_max)
-		finish("the limit");
-	shared->enough = !pid;
+		oracle_finish("exit_group");
+	if (++oracle_agent.steps >= oracle_agent.steps_max)
+		oracle_finish("the limit");
+	shared->enough = !oracle_agent.pid;
 }
 
 /* Called in the place of an instruction, so the registers that the walk may use are kept: vectors
@@ -216,40 +194,13 @@ __asm__(".text\n"
 	"brk #0x4f03");
 extern const char oracle_enter[], oracle_enter_with_sve[];
 
-static void know_stack(void)
-{
-	pthread_attr_t attr;
-	void *low;
-	size_t size;
-
-	pthread_getattr_np(pthread_self(), &attr);
-	pthread_attr_getstack(&attr, &low, &size);
-	pthread_attr_destroy(&attr);
-	in.stack_low = (uint64_t)low;
-	in.stack_high = in.stack_low + size;
-	in.stable_modules = in.own_tls = true;
-}
-
-EXPORT int dlclose(void *handle)
-{
-	static int (*real)(void *);
-	int result;
-
-	if (!real)
-		*(void **)&real = dlsym(RTLD_NEXT, "dlclose");
-	result = real(handle);
-	if (pid)
-		oracle_compare_forget();
-	return result;
-}
-
 /* ---- the tracer ---- */
 
 static void change_regs(int request, struct user_regs_struct *r)
 {
 	struct iovec v = { r, sizeof(*r) };
 
-	if (ptrace(request, pid, (void *)NT_PRSTATUS, &v))
+	if (ptrace(request, oracle_agent.pid, (void *)NT_PRSTATUS, &v))
 		_exit(3);
 }
 
@@ -258,14 +209,14 @@ static int wait_stopped(void)
 {
 	int status;
 
-	if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+	if (waitpid(oracle_agent.pid, &status, __WALL) != oracle_agent.pid || !WIFSTOPPED(status))
 		_exit(0);
 	return WSTOPSIG(status);
 }
 
 static void go_on(int request, int sig)
 {
-	if (ptrace(request, pid, NULL, (void *)(long)sig))
+	if (ptrace(request, oracle_agent.pid, NULL, (void *)(long)sig))
 		_exit(0);
 }
 
@@ -274,7 +225,7 @@ static uint32_t programs_insn(uint64_t pc)
 	uint32_t insn = 0;
 	struct iovec to = { &insn, sizeof(insn) }, from = { (void *)pc, sizeof(insn) };
 
-	process_vm_readv(pid, &to, 1, &from, 1, 0);
+	process_vm_readv(oracle_agent.pid, &to, 1, &from, 1, 0);
 	return insn;
 }
 
@@ -315,7 +266,7 @@ static bool stop_again(struct user_regs_struct *r)
 	int sig;
 
 	usleep((useconds_t)pause_ms * 1000);
-	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	ptrace(PTRACE_INTERRUPT, oracle_agent.pid, NULL, NULL);
 	while ((sig = wait_stopped()) != SIGTRAP)
 		go_on(PTRACE_CONT, sig);
 	change_regs(PTRACE_GETREGSET, r);
@@ -347,7 +298,7 @@ static void trace(void)
 	struct user_regs_struct r;
 	int sig;
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+	if (ptrace(PTRACE_SEIZE, oracle_agent.pid, NULL, NULL))
 		_exit(2);
 	shared->enough = true; /* the tracer is there */
 	while ((sig = wait_stopped()) != SIGTRAP)
@@ -362,7 +313,7 @@ static void trace(void)
 		r.pc += 4;
 		change_regs(PTRACE_SETREGSET, &r);
 	}
-	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	ptrace(PTRACE_DETACH, oracle_agent.pid, NULL, NULL);
 	_exit(0);
 }
 
@@ -371,7 +322,7 @@ static bool begin_tracer(void)
 {
 	pid_t child;
 
-	pid = getpid();
+	oracle_agent.pid = getpid();
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -387,50 +338,23 @@ static bool begin_tracer(void)
 	return shared->enough;
 }
 
-static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **envp)
+__attribute__((noinline)) int oracle_stepped_main(int argc, char **argv, char **envp)
 {
 	int result;
 
 	oracle_compare_start();
-	know_stack();
+	oracle_know_stack();
 	if (begin_tracer())
 		MARK_OF(MARK_BEGIN);
-	result = program_main(argc, argv, envp);
-	if (pid && getpid() == pid)
+	result = oracle_agent.program_main(argc, argv, envp);
+	if (oracle_agent.pid && getpid() == oracle_agent.pid)
 		MARK_OF(MARK_END);
-	finish("the end of main");
+	oracle_finish("the end of main");
 	return result;
 }
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
+void oracle_settings(void)
 {
-	const char *value = getenv(name);
-
-	return value ? strtoull(value, NULL, 0) : otherwise;
-}
-
-EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
-			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
-
-EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
-			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
-{
-	static int (*real)(main_function, int, char **, void (*)(void), void (*)(void),
-			   void (*)(void), void *);
-	const char *out = getenv("ORACLE_OUT");
-
-	*(void **)&real = dlsym(RTLD_NEXT, "__libc_start_main");
-	program_main = f;
-	if (out) {
-		report_path = strdup(out);
-		steps_max = number_of("ORACLE_STEPS", 100000);
-		window = number_of("ORACLE_WINDOW", 0);
-		pause_ms = number_of("ORACLE_PAUSE", 20);
-		oracle_libunwind_every =
-			(unsigned)number_of("ORACLE_LIBUNWIND", oracle_libunwind_every);
-		unsetenv("LD_PRELOAD");
-		unsetenv("ORACLE_OUT");
-		f = stepped_main;
-	}
-	return real(f, argc, argv, init, fini, rtld_fini, stack_end);
+	window = oracle_number("ORACLE_WINDOW", 0);
+	pause_ms = oracle_number("ORACLE_PAUSE", 20);
 }

@@ -23,23 +23,17 @@
 #define EXPORT __attribute__((visibility("default")))
 #define HANDLER_STACK (512 << 10)
 
-typedef int (*main_function)(int, char **, char **);
-
-static main_function program_main;
-static struct cp_unwind_input in;
 /* Breakpoints hit in other frames, while one call is skipped: a recursion's may be hit for hours.
  */
 #define OTHERS_MAX 200000
 static unsigned long others;
 
-static uint64_t last_pc, last_sp, steps, steps_max = 1000000;
+static uint64_t last_pc, last_sp;
 static enum { OFF, STEPPING, SKIPPING, LIFTED } state;
 static bool cloned;
 static void *own_tls;
-static pid_t pid;
 static uint64_t begin_after; /* CPU milliseconds; 0 = at main */
 static unsigned thread_wanted, threads_made;
-static char *report_path;
 static char handler_stack[HANDLER_STACK] __attribute__((aligned(64)));
 
 static void *tls(void)
@@ -52,7 +46,7 @@ static void *tls(void)
 
 bool oracle_is_on(void)
 {
-	return pid != 0;
+	return oracle_agent.pid != 0;
 }
 
 bool oracle_pause(bool pause)
@@ -70,44 +64,16 @@ void oracle_resume_at(uint64_t pc, uint64_t sp)
 	state = STEPPING;
 }
 
-static void finish(const char *why)
-{
-	FILE *out;
-
-	if (!pid || getpid() != pid)
-		return;
-	pid = 0;
-	out = fopen(report_path, "w");
-	if (!out)
-		return;
-	fprintf(out, "%lu steps, ended by %s\n", steps, why);
-	fprintf(out, "verdict: %s\n", oracle_compare_report(out) ? "good" : "BAD");
-	fclose(out);
-}
-
 __attribute__((destructor)) static void at_exit(void)
 {
-	finish(state == STEPPING || state == OFF ? "exit" : "exit while skipping");
+	oracle_finish(state == STEPPING || state == OFF ? "exit" : "exit while skipping");
 }
 
 EXPORT void _exit(int status)
 {
-	finish("_exit");
+	oracle_finish("_exit");
 	syscall(SYS_exit_group, status);
 	__builtin_unreachable();
-}
-
-EXPORT int dlclose(void *handle)
-{
-	static int (*real)(void *);
-	int result;
-
-	if (!real)
-		*(void **)&real = dlsym(RTLD_NEXT, "dlclose");
-	result = real(handle);
-	if (pid)
-		oracle_compare_forget();
-	return result;
 }
 
 /* ---- system calls that would end the stepping ---- */
@@ -149,7 +115,7 @@ static void before_syscall(ucontext_t *uc)
 	case SYS_fork:
 	case SYS_vfork: cloned = true; break;
 	case SYS_munmap: oracle_compare_forget(); break;
-	case SYS_exit_group: finish("exit_group"); break;
+	case SYS_exit_group: oracle_finish("exit_group"); break;
 	}
 }
 
@@ -262,20 +228,20 @@ static void on_single_step(ucontext_t *uc)
 			return;
 		}
 	}
-	steps++;
-	if (steps > steps_max) {
+	oracle_agent.steps++;
+	if (oracle_agent.steps > oracle_agent.steps_max) {
 		uc->uc_mcontext.gregs[REG_EFL] &= ~(long)TRAP_FLAG;
 		state = OFF;
-		finish("the limit");
+		oracle_finish("the limit");
 		return;
 	}
 	if (is_return(last_pc))
 		oracle_shadow_returned(pc);
 	moved(last_pc, last_sp, sp);
-	cp_regs_of_context(&in.regs, uc);
+	cp_regs_of_context(&oracle_agent.in.regs, uc);
 	learn_call(pc, sp, &skip);
 	/* Before breakpoints are in the code, which the walk reads. */
-	oracle_compare(&in);
+	oracle_compare(&oracle_agent.in);
 	if (skip) {
 		oracle_skip_plant();
 		state = SKIPPING;
@@ -307,9 +273,9 @@ static void on_trap(void *context)
 			*reg(uc, REG_RIP) = pc - 1;
 			others = 0;
 			oracle_shadow_pop(sp);
-			cp_regs_of_context(&in.regs, uc);
-			in.regs.r[CP_REG_PC] = pc - 1;
-			oracle_compare(&in);
+			cp_regs_of_context(&oracle_agent.in.regs, uc);
+			oracle_agent.in.regs.r[CP_REG_PC] = pc - 1;
+			oracle_compare(&oracle_agent.in);
 			go_on(uc);
 			if (is_syscall(pc - 1))
 				before_syscall(uc);
@@ -319,7 +285,7 @@ static void on_trap(void *context)
 			if (++others > OTHERS_MAX) {
 				oracle_skip_clear();
 				state = OFF;
-				finish("a recursion");
+				oracle_finish("a recursion");
 				break;
 			}
 			uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
@@ -339,20 +305,6 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 		return;
 	}
 	cp_call_on_stack(on_trap, uc, handler_stack + sizeof(handler_stack));
-}
-
-static void know_stack(void)
-{
-	pthread_attr_t attr;
-	void *low;
-	size_t size;
-
-	pthread_getattr_np(pthread_self(), &attr);
-	pthread_attr_getstack(&attr, &low, &size);
-	pthread_attr_destroy(&attr);
-	in.stack_low = (uint64_t)low;
-	in.stack_high = in.stack_low + size;
-	in.stable_modules = in.own_tls = true;
 }
 
 /* In clone and clone3, the call of the start function is followed by mov $SYS_exit, %eax; syscall.
@@ -380,8 +332,8 @@ static void know_outside(int sig, siginfo_t *info, void *context)
 
 	sigfillset(&sa.sa_mask);
 	oracle_sigaction(SIGTRAP, &sa);
-	cp_regs_of_context(&in.regs, context);
-	outer.n = cp_unwinder_dwarf.walk(&in, outer.pcs, ORACLE_DEPTH, &outer.end);
+	cp_regs_of_context(&oracle_agent.in.regs, context);
+	outer.n = cp_unwinder_dwarf.walk(&oracle_agent.in, outer.pcs, ORACLE_DEPTH, &outer.end);
 	oracle_shadow_begin(&outer);
 	if (is_known(&outer))
 		oracle_compare_begin(thread_wanted ? outer.pcs[outer.n - 1] : getauxval(AT_ENTRY));
@@ -409,11 +361,11 @@ static void begin(void)
 	struct sigaction sa = { .sa_sigaction = know_outside, .sa_flags = SA_SIGINFO };
 
 	own_tls = tls();
-	know_stack();
+	oracle_know_stack();
 	oracle_sigaction(SIGTRAP, &sa);
 }
 
-static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **envp)
+__attribute__((noinline)) int oracle_stepped_main(int argc, char **argv, char **envp)
 {
 	int result;
 
@@ -424,7 +376,7 @@ static __attribute__((noinline)) int stepped_main(int argc, char **argv, char **
 		arm();
 	else if (!thread_wanted)
 		__asm__ volatile("int3" ::: "memory");
-	result = program_main(argc, argv, envp);
+	result = oracle_agent.program_main(argc, argv, envp);
 	oracle_pause(true);
 	return result;
 }
@@ -460,7 +412,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-	if (!pid || !thread_wanted ||
+	if (!oracle_agent.pid || !thread_wanted ||
 	    __atomic_add_fetch(&threads_made, 1, __ATOMIC_RELAXED) != thread_wanted)
 		return real(thread, attr, routine, arg);
 	start = malloc(sizeof(*start));
@@ -468,38 +420,11 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	return real(thread, attr, stepped_thread, start);
 }
 
-static uint64_t number_of(const char *name, uint64_t otherwise)
+void oracle_settings(void)
 {
-	const char *value = getenv(name);
-
-	return value ? strtoull(value, NULL, 0) : otherwise;
-}
-
-EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
-			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
-
-EXPORT int __libc_start_main(main_function f, int argc, char **argv, void (*init)(void),
-			     void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
-{
-	static int (*real)(main_function, int, char **, void (*)(void), void (*)(void),
-			   void (*)(void), void *);
-	const char *out = getenv("ORACLE_OUT");
-
-	*(void **)&real = dlsym(RTLD_NEXT, "__libc_start_main");
-	program_main = f;
-	if (out) {
-		report_path = strdup(out);
-		steps_max = number_of("ORACLE_STEPS", steps_max);
-		begin_after = number_of("ORACLE_AFTER", 0);
-		thread_wanted = (unsigned)number_of("ORACLE_THREAD", 0);
-		oracle_skip_rate = (unsigned)number_of("ORACLE_SKIP", oracle_skip_rate);
-		oracle_libunwind_every =
-			(unsigned)number_of("ORACLE_LIBUNWIND", oracle_libunwind_every);
-		oracle_skip_seed = number_of("ORACLE_SEED", 1) * 88172645463325253u | 1;
-		unsetenv("LD_PRELOAD");
-		unsetenv("ORACLE_OUT");
-		pid = getpid();
-		f = stepped_main;
-	}
-	return real(f, argc, argv, init, fini, rtld_fini, stack_end);
+	begin_after = oracle_number("ORACLE_AFTER", 0);
+	thread_wanted = (unsigned)oracle_number("ORACLE_THREAD", 0);
+	oracle_skip_rate = (unsigned)oracle_number("ORACLE_SKIP", oracle_skip_rate);
+	oracle_skip_seed = oracle_number("ORACLE_SEED", 1) * 88172645463325253u | 1;
+	oracle_agent.pid = getpid();
 }

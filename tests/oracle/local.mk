@@ -2,7 +2,7 @@
 # The oracle on real programs: make oracle.
 ORACLE += \
 	%D%/agent.la
-%C%_agent_la_SOURCES = %D%/compare.c %D%/differences.c %D%/shadow.c
+%C%_agent_la_SOURCES = %D%/agent.c %D%/compare.c %D%/differences.c %D%/shadow.c
 if AARCH64
 %C%_agent_la_SOURCES += %D%/agent_aarch64.c
 else

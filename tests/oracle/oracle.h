@@ -22,6 +22,26 @@ struct oracle_walk {
 	enum cp_unwind_end end;
 };
 
+/* ---- agent.c ---- */
+typedef int oracle_main(int, char **, char **);
+
+extern struct oracle_agent {
+	oracle_main *program_main;
+	struct cp_unwind_input in;
+	uint64_t steps, steps_max;
+	char *report_path;
+	pid_t pid; /* 0: nothing is stepped, or the report is written */
+} oracle_agent;
+
+void oracle_finish(const char *why);
+void oracle_know_stack(void);
+uint64_t oracle_number(const char *variable, uint64_t otherwise);
+
+/* ---- agent_x86_64.c, agent_aarch64.c ---- */
+/* Read the architecture's settings from the environment. */
+void oracle_settings(void);
+oracle_main oracle_stepped_main;
+
 /* ---- agent_x86_64.c, for signals.c ---- */
 bool oracle_is_on(void);
 /* Stop stepping this thread (true), or go on. False: it was not being stepped. */
