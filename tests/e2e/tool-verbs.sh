@@ -78,7 +78,6 @@ done
 answers 2 'expression and a profile' "$cprof" peek app.pb
 answers 2 'neither true nor false' "$cprof" top -trim=perhaps app.pb
 answers 2 'no number' "$cprof" top -nodecount=many app.pb
-answers 2 'neither flat nor cum' "$cprof" top -sort=name app.pb
 answers 2 'none of: samples cpu' "$cprof" top -sample_index=heap app.pb
 answers 2 'missing closing parenthesis' "$cprof" top '-focus=(' app.pb
 answers 2 'exclude each other' "$cprof" top -base=app.pb -diff_base=app.pb app.pb

@@ -220,7 +220,7 @@ TEST(test_map_keeps_what_was_put)
 	for (uint32_t i = 0; i < 100000; i++)
 		wrong += *ct_flame_map_at(&map, (struct ct_flame_key){ i % 7, i, i / 3 }) != i;
 	CHECK_EQ(wrong, 0);
-	CHECK_EQ(map.used, 100000);
+	CHECK_EQ(map.count, 100000);
 	ct_flame_map_release(&map);
 }
 

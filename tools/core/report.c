@@ -11,7 +11,7 @@
 #include "core/times.h"
 
 static struct {
-	const char *sample_index, *unit, *sort, *granularity;
+	const char *sample_index, *unit;
 	int kind; /* enum ct_granularity */
 	int by_cum;
 	bool json, mean, no_inlines, relative, trim;
@@ -33,14 +33,12 @@ static const struct ct_option options[] = {
 	CT_TEXT("unit", "UNIT", &asked.unit, "ns, us, ms, s, kB, MB, ...; or minimum, as pprof"),
 	CT_CHOICE("flat", &asked.by_cum, 0, "sort by own value (default)"),
 	CT_CHOICE("cum", &asked.by_cum, 1, "sort by value with callees"),
-	CT_TEXT("sort", "flat|cum", &asked.sort, NULL),
 	CT_CHOICE("functions", &asked.kind, CT_FUNCTIONS, "a row for each function (default)"),
 	CT_CHOICE("filefunctions", &asked.kind, CT_FILEFUNCTIONS, "for each file and function"),
 	CT_CHOICE("files", &asked.kind, CT_FILES, "for each file"),
 	CT_CHOICE("lines", &asked.kind, CT_LINES, "for each line"),
 	CT_CHOICE("addresses", &asked.kind, CT_ADDRESSES, "for each address"),
 	CT_CHOICE("modules", &asked.kind, CT_MODULES, "for each program and library"),
-	CT_TEXT("granularity", "KIND", &asked.granularity, NULL),
 	CT_FLAG("noinlines", &asked.no_inlines, "count inlined calls for their caller"),
 	CT_INTEGER("nodecount", "N", &asked.node_count, "show at most N rows"),
 	CT_NUMBER("nodefraction", "F", &asked.node_fraction,
@@ -51,35 +49,6 @@ static const struct ct_option options[] = {
 	CT_END
 };
 
-/* Accepts pprof's options that have a value spelled out. */
-static int take_spelled_out(const struct ct_verb *verb)
-{
-	static const char *const kinds[] = { "functions", "filefunctions", "files",
-					     "lines",	  "addresses",	   "modules" };
-	const int count = sizeof(kinds) / sizeof(*kinds);
-	int k = 0;
-
-	if (asked.sort && strcmp(asked.sort, "flat") && strcmp(asked.sort, "cum")) {
-		ct_options_wrong(verb, "-sort=%s is neither flat nor cum", asked.sort);
-		return -EINVAL;
-	}
-	if (asked.sort)
-		asked.by_cum = !strcmp(asked.sort, "cum");
-	if (!asked.granularity)
-		return 0;
-	while (k < count && strcmp(kinds[k], asked.granularity))
-		k++;
-	if (k == count) {
-		ct_options_wrong(verb,
-				 "-granularity=%s is none of functions, filefunctions, "
-				 "files, lines, addresses, modules",
-				 asked.granularity);
-		return -EINVAL;
-	}
-	asked.kind = k;
-	return 0;
-}
-
 int ct_report_parse(const struct ct_verb *verb, int argc, char **argv, const struct ct_option *own)
 {
 	const struct ct_option *tables[] = { own,
@@ -89,11 +58,8 @@ int ct_report_parse(const struct ct_verb *verb, int argc, char **argv, const str
 					     ct_filter_options,
 					     ct_load_options,
 					     NULL };
-	int first = ct_options_parse(verb, argc, argv, tables);
 
-	if (first >= 0 && take_spelled_out(verb))
-		return -2;
-	return first;
+	return ct_options_parse(verb, argc, argv, tables);
 }
 
 bool ct_report_wants_json(void)

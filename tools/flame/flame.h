@@ -3,7 +3,7 @@
 #ifndef CP_FLAME_FLAME_H
 #define CP_FLAME_FLAME_H
 
-#include "core/model.h"
+#include "core/report.h"
 #include "core/times.h"
 
 /* flame_map.c
@@ -18,9 +18,12 @@ struct ct_flame_key {
 
 /* A map that is all zero is empty. */
 struct ct_flame_map {
-	struct ct_flame_key *keys;
-	uint32_t *values; /* CT_NONE: free */
-	size_t room, used;
+	struct ct_table table;
+	struct ct_flame_entry {
+		struct ct_flame_key key;
+		uint32_t value; /* CT_NONE: new */
+	} * entries;
+	size_t count, room;
 };
 
 /* Returns the place of the key's value, valid until the next call. It holds CT_NONE if the key is

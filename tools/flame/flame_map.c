@@ -1,63 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hash table with open addressing, at most half full. See flame.h. */
+/* A map of three numbers; see flame.h. */
 #include "flame/flame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM 1024
-
-static uint64_t mix_hash(uint64_t x)
+static bool same_key(const void *context, uint32_t index, const void *key)
 {
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93u;
-	return x ^ (x >> 32);
-}
+	const struct ct_flame_entry *e = &((const struct ct_flame_map *)context)->entries[index];
 
-static size_t hash_key(struct ct_flame_key key)
-{
-	return mix_hash(key.a + mix_hash(key.b + mix_hash(key.c) * 3) * 5);
-}
-
-static uint32_t *find_slot(struct ct_flame_map *map, struct ct_flame_key key)
-{
-	size_t i = hash_key(key) & (map->room - 1);
-
-	while (map->values[i] != CT_NONE && memcmp(&map->keys[i], &key, sizeof(key)) != 0)
-		i = (i + 1) & (map->room - 1);
-	map->keys[i] = key;
-	return &map->values[i];
-}
-
-static void widen_map(struct ct_flame_map *map)
-{
-	struct ct_flame_map old = *map;
-
-	map->room = old.room ? old.room * 2 : FIRST_ROOM;
-	map->keys = ct_memory_realloc(NULL, map->room, sizeof(*map->keys));
-	map->values = ct_memory_realloc(NULL, map->room, sizeof(*map->values));
-	memset(map->values, 0xff, map->room * sizeof(*map->values));
-	for (size_t i = 0; i < old.room; i++)
-		if (old.values[i] != CT_NONE)
-			*find_slot(map, old.keys[i]) = old.values[i];
-	ct_flame_map_release(&old);
+	return !memcmp(&e->key, key, sizeof(e->key));
 }
 
 uint32_t *ct_flame_map_at(struct ct_flame_map *map, struct ct_flame_key key)
 {
-	uint32_t *value;
+	uint64_t hash = ct_hash(ct_hash(key.a, key.b), key.c);
+	uint32_t index = ct_table_find(&map->table, hash, same_key, map, &key);
 
-	if (map->used * 2 >= map->room)
-		widen_map(map);
-	value = find_slot(map, key);
-	if (*value == CT_NONE)
-		map->used++;
-	return value;
+	if (index == CT_NONE) {
+		index = (uint32_t)map->count;
+		ct_table_add(&map->table, hash, index);
+		*CT_PUSH(map->entries, map->count, map->room) =
+			(struct ct_flame_entry){ key, CT_NONE };
+	}
+	return &map->entries[index].value;
 }
 
 void ct_flame_map_release(struct ct_flame_map *map)
 {
-	free(map->keys);
-	free(map->values);
+	ct_table_release(&map->table);
+	free(map->entries);
 	*map = (struct ct_flame_map){ 0 };
 }
