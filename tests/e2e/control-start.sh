@@ -31,6 +31,7 @@ for mode in wall heap lock; do
 done
 check_stack a%p.heap.pb 'pthread_create'
 check_comment a%p.heap.pb 'started while the program ran: blocks that were allocated before are not known'
+check_comment a%p.heap.pb 'resident memory: .*, heap not in use, or allocated before: '
 lists $pid - || fail "rest: $("$cprof" ps)"
 cprof none stop -cpu $pid
 refused none 'cpu: it is not on'

@@ -69,6 +69,7 @@ if [ -x "$cprof" ]; then
 		grep -Eq '^Resident memory of the process: [0-9.]+ MB$' "$work/shown" &&
 			grep -Eq '^ +[0-9.]+ MB [0-9. ]+%  heap not in use(, ±[0-9.]+%)?$' "$work/shown" || fail "cprof $verb shows $(cat "$work/shown")"
 	done
+	grep -Eq '^ +[0-9.]+ [kM]B [0-9. ]+%  heap in use, as far as resident(, ±[0-9.]+%)?$' "$work/shown" || fail "leaks shows $(cat "$work/shown")"
 	"$cprof" leaks "$work/spare.pb" 2>&1 >/dev/null | grep -q 'hint: [0-9.]*% is heap that is not in use: CPROF_HEAP_VIEWS=fragmentation' ||
 		fail "cprof leaks gives no hint"
 fi

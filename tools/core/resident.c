@@ -64,13 +64,18 @@ static int by_size(const void *x, const void *y)
 	return (a < b) - (a > b);
 }
 
-/* The unused memory is the rest, so its error is that of the used memory. */
+/* The unused memory is the rest, so its error is that of the used memory. It has none where blocks
+ * from before the profile are in it. Blocks that nobody has written to are in use, but not
+ * resident. */
 static void put_name(const struct ct_resident_row *row, double variance)
 {
+	bool used = !strcmp(row->name, "heap in use");
 	char error[CT_NUMBER_ROOM] = "";
 
 	ct_out_text(stdout, row->name);
-	if (!strcmp(row->name, "heap in use") || !strcmp(row->name, names[0]))
+	if (used)
+		fputs(", as far as resident", stdout);
+	if (used || !strcmp(row->name, names[0]))
 		ct_sampling_format(error, sizeof(error), (double)row->bytes, variance);
 	printf("%s%s\n", *error ? ", " : "", error);
 }

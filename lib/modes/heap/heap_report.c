@@ -30,8 +30,9 @@ static void report_memory(struct cp_comments *out, const struct cp_heap_sums *s)
 			 L(cp_stack_depot_mapped() >> 10), L(cp_live_mapped() >> 10));
 }
 
-/* The tools read this line (tools/core/resident.c): numbers in kB that add up to the first one. */
-static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
+/* The tools read this line (tools/core/resident.c): numbers in kB that add up to the first one.
+ * LATE: the program allocated before the profile began, and these blocks are not known. */
+static void report_table(struct cp_comments *out, const struct cp_heap_sums *s, bool late)
 {
 	const struct cp_heap_views_found *f = cp_heap_views_found();
 	const uint64_t *kinds = f->sums.resident;
@@ -53,14 +54,16 @@ static void report_table(struct cp_comments *out, const struct cp_heap_sums *s)
 	held = census.held > rounded ? census.held - rounded : 0;
 	held = (held < heap - used - rounded ? held : heap - used - rounded) & ~UINT64_C(1023);
 	cp_text_format(partly, sizeof(partly), ", free on its pages: %lu kB", L(held >> 10));
-	cp_comments_line(out,
-			 "resident memory: %lu kB; heap in use: %lu kB, its sizes rounded up: %lu "
-			 "kB%s, heap not in use: %lu kB, mapped files: %lu kB, shared memory: %lu "
-			 "kB, stacks: %lu kB, other anonymous memory: %lu kB, libcprof: %lu kB",
-			 L(all >> 10), L(used >> 10), L(rounded >> 10), census.one_in ? partly : "",
-			 L((heap - used - rounded - held) >> 10), L(kinds[CP_MEMORY_FILES] >> 10),
-			 L(kinds[CP_MEMORY_SHARED] >> 10), L(kinds[CP_MEMORY_STACKS] >> 10),
-			 L(kinds[CP_MEMORY_ANONYMOUS] >> 10), L(kinds[CP_MEMORY_OWN] >> 10));
+	cp_comments_line(
+		out,
+		"resident memory: %lu kB; heap in use: %lu kB, its sizes rounded up: %lu "
+		"kB%s, heap not in use%s: %lu kB, mapped files: %lu kB, shared memory: %lu "
+		"kB, stacks: %lu kB, other anonymous memory: %lu kB, libcprof: %lu kB",
+		L(all >> 10), L(used >> 10), L(rounded >> 10), census.one_in ? partly : "",
+		late ? ", or allocated before" : "", L((heap - used - rounded - held) >> 10),
+		L(kinds[CP_MEMORY_FILES] >> 10), L(kinds[CP_MEMORY_SHARED] >> 10),
+		L(kinds[CP_MEMORY_STACKS] >> 10), L(kinds[CP_MEMORY_ANONYMOUS] >> 10),
+		L(kinds[CP_MEMORY_OWN] >> 10));
 	if (f->sums.swapped)
 		cp_comments_line(out, "swapped memory: %lu kB", L(f->sums.swapped >> 10));
 }
@@ -162,7 +165,7 @@ void cp_heap_report(struct cp_comments *out, const struct cp_run *r, const struc
 	cp_comments_line(out, "cost: about %s ms of wall time in allocations that were sampled",
 			 cp_comments_seconds(cp_run_hooks_ns(r, samples) * 1000));
 	report_memory(out, s);
-	report_table(out, s);
+	report_table(out, s, r->late);
 	report_resident(out, c);
 	if (!c->verbose)
 		return;
