@@ -190,14 +190,14 @@ same "locks of two files, one lock" "$cprof" locks -tagfocus=lock=log_mutex lock
 Waits for locks: 18 ms of threads' time in 1 s, 1 lock
 
 log_mutex: 18 ms in 18 waits, 100% of all, 1 ms each, 1.80% of wall time
-    waited  by                                        caused  by holder
+    waited  by                                        caused  by holder, of all waits
      18 ms  print                                      18 ms  print
 END
 same "locks of one function" "$cprof" locks -focus=update lock.pb <<'END'
 Waits for locks: 1 ms of threads' time in 1 s, 1 lock
 
 cache_mutex: 1 ms in 1 wait, 100% of all, 1 ms each, 0.1% of wall time
-    waited  by                                        caused  by holder
+    waited  by                                        caused  by holder, of all waits
       1 ms  update                                     88 ms  update
                                                         3 ms  read
 END

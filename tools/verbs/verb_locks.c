@@ -205,13 +205,17 @@ static void put_functions(const struct side *waiters, const struct side *right_s
 	size_t columns = ct_short_name_columns(), w = 0, h = 0;
 	size_t half = (columns ? columns : WIDTH_WITHOUT_TERMINAL) / 2 - 1;
 	bool longest = waiters->has_longest;
+	const char *filter;
+	/* The rows of holders and wakers don't know whose waits were chosen. */
+	const char *whole = ct_filter_active(&filter, 1) ? ", of all waits" : "";
 	size_t left = half + (longest ? NUMBER_WIDTH / 2 : 0), right = 2 * half - left;
 
-	printf("%s%*s%*s  %-*s %*s  %s%s\n", ct_out_paint(CT_DIM), NUMBER_WIDTH, "waited",
+	printf("%s%*s%*s  %-*s %*s  %s%s%s\n", ct_out_paint(CT_DIM), NUMBER_WIDTH, "waited",
 	       longest ? NUMBER_WIDTH : 0, longest ? "longest" : "",
 	       (int)left - NUMBER_WIDTH * (longest ? 2 : 1) - 2, "by", NUMBER_WIDTH,
 	       right_side->wakers ? "ended" : "caused",
-	       right_side->wakers ? "mostly woken by" : "by holder", ct_out_paint(CT_PLAIN));
+	       right_side->wakers ? "mostly woken by" : "by holder", right_side->p ? whole : "",
+	       ct_out_paint(CT_PLAIN));
 	for (long row = 0; !my.rows || row < my.rows; row++) {
 		const struct ct_sum *a = next_of(waiters, lock, &w);
 		const struct ct_sum *b = right_side->p ? next_of(right_side, lock, &h) : NULL;
