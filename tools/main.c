@@ -118,11 +118,29 @@ static const char *others_word(const char *name)
 	return NULL;
 }
 
+/* Explains pprof's options that are verbs here, such as -top and -list=REGEX. Returns whether NAME
+ * is one. */
+static bool say_option_is_verb(const char *name)
+{
+	size_t n = strcspn(name += strspn(name, "-"), "=");
+	char *word = ct_memory_printf("%.*s", (int)n, name);
+	const char *verb = find_verb(word) ? word : others_word(word);
+	bool has_value = verb && (!strcmp(verb, "list") || !strcmp(verb, "peek"));
+
+	if (verb)
+		fprintf(stderr, "cprof: verbs have no dash: cprof %s%s FILE\n", verb,
+			has_value ? " REGEX" : "");
+	free(word);
+	return verb;
+}
+
 /* Explains that NAME was meant as a file, or as an option. */
 static int no_verb_meant(const char *name)
 {
 	struct stat st;
 
+	if (*name == '-' && say_option_is_verb(name))
+		return CT_FAILED;
 	if (*name == '-')
 		fprintf(stderr,
 			"cprof: options follow a verb, as in \"cprof run %s -- COMMAND\"; \"cprof "

@@ -52,6 +52,9 @@ answers 2 'no verb "topp"; did you mean "top"' "$cprof" topp
 answers 2 '"cprof run" records a command' "$cprof" record ./app
 answers 2 'did you mean "top"' "$cprof" report app.pb
 answers 2 'did you mean "symbolize"' "$cprof" symbolise app.pb
+for habit in '-top:top FILE' '--text:top FILE' '-list=main:list REGEX FILE' '-http=:8080:flame FILE'; do
+	answers 2 "^cprof: verbs have no dash: cprof ${habit##*:}\$" "$cprof" "${habit%:*}" app.pb
+done
 answers 2 'there is no verb "zzz"; "cprof' "$cprof" zzz
 answers 2 'gone.pb: No such file or directory' "$cprof" gone.pb
 answers 2 'cprof list: the expression comes first: cprof list hot app.pb' "$cprof" list app.pb hot

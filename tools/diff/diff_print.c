@@ -380,17 +380,17 @@ static void markdown_cells(const struct ct_diff *d, const struct widths *w,
 {
 	struct cells c = cells_of(d, f);
 
-	for (int i = 0; i < CELLS; i++)
+	for (int i = 0; i < w->count; i++)
 		printf("| %*s%s ", w->of[i] - (int)ct_short_name_width(c.text[i]), "", c.text[i]);
 	free_cells(&c);
 }
 
 static void markdown_heading(const struct widths *w, const char *last)
 {
-	for (int i = 0; i < CELLS; i++)
+	for (int i = 0; i < w->count; i++)
 		printf("| %*s ", w->of[i], headings[i]);
 	printf("| %s |\n", last);
-	for (int i = 0; i < CELLS; i++) {
+	for (int i = 0; i < w->count; i++) {
 		fputs("|", stdout);
 		for (int k = 0; k <= w->of[i]; k++)
 			putchar('-');
