@@ -57,7 +57,7 @@ check_valid_as heap "$work/heap.pb"
 "$cprof" top -sample_index=alloc_objects "$work/heap.pb" | grep -qE '^ *1000 .*allocate' || fail "blocks: $("$cprof" top -sample_index=alloc_objects "$work/heap.pb")"
 lists "$pid" && fail "it is still listed after the detach"
 cprof twice detach "$pid"
-check_status twice 2
+refused twice "is detached already, or was never attached"
 tell allocate 10
 (cd "$work" && timeout 60 "$cprof" attach "$pid" -heap=1 -for=300ms >record.out 2>record.err) || fail "attach -heap: $(cat "$work/record.err")"
 [ -s "$work/$pid.heap.pb" ] || fail "attach -heap: no profile: $(cat "$work/record.err")"

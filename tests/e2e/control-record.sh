@@ -33,6 +33,8 @@ end_record off-seen
 lists $pid - || fail "off: modes are left on: $("$cprof" ps)"
 check_valid off-window.cpu.pb
 check_stack off-window.cpu.pb 'burn;.*main'
+"$cprof" top -from=0s "$work/off-window.cpu.pb" 2>&1 | grep -q 'is a window .*no time index; "cprof start PID" and then "cprof dump -last=30s PID"' ||
+	fail "-from of a window: $("$cprof" top -from=0s "$work/off-window.cpu.pb" 2>&1)"
 check_valid_as heap off-window.heap.pb
 check_stack off-window.heap.pb pthread_create
 check_valid_as lock off-window.lock.pb

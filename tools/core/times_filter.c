@@ -452,9 +452,25 @@ bool ct_times_filter_lacked(void)
 	return lacked;
 }
 
+/* Is P what a running process did for a while, by cprof record or a scraper? The library says so.
+ */
+static bool is_window(const struct ct_profile *p)
+{
+	for (size_t i = 0; i < p->comment_count; i++)
+		if (ct_starts(ct_notes_comment(p, i), "dump: a window "))
+			return true;
+	return false;
+}
+
 bool ct_times_filter_has(const struct ct_profile *p, const char *name)
 {
-	if (!p->times && p->times_fault)
+	if (!p->times && is_window(p))
+		fprintf(stderr,
+			"cprof: %s is a window of a running process, which has no time index; "
+			"\"cprof start PID\" and then \"cprof dump -last=30s PID\" write a file "
+			"that has one\n",
+			name);
+	else if (!p->times && p->times_fault)
 		fprintf(stderr, "cprof: no time is known of %s: its index %s\n", name,
 			p->times_fault);
 	else if (!p->times)

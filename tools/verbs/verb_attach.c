@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof attach, cprof detach: the library, into a process that runs without it, and out again. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,11 @@ static int detach_from(int pid)
 	struct cp_control_message m;
 	char *why;
 
+	if (!kill(pid, 0) && !listens(pid)) {
+		why = ct_memory_printf("process %s is detached already, or was never attached",
+				       ct_control_name(pid));
+		return say_why("detach", why);
+	}
 	ct_control_request(&m, CP_CONTROL_DETACH);
 	why = ct_control_ask(pid, &m, -1);
 	if (!why && !m.result) {
