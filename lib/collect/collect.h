@@ -515,9 +515,6 @@ void cp_worker_stay_in_table(void);
 bool cp_worker_has_own_table(void);
 /* Return the task's id; 0 if there is none. Any context. */
 int cp_worker_tid(void);
-/* If the caller is the task, write the line, or keep it for cp_worker_write_rest, and return true.
- * Otherwise return false. Any context. */
-bool cp_worker_line(const char *text, size_t n);
 /* Call F in the thread that is attached to the task, because F needs libc's TLS: the loader's locks
  * know their owner by it. A task without a thread does nothing; another caller calls F itself. Call
  * in the loop, without the collector's lock. */

@@ -131,7 +131,9 @@ static void speak(const char *t, size_t n)
 		cp_sys_close(fd);
 }
 
-bool cp_worker_line(const char *t, size_t n)
+/* If the caller is the task, write the line, or keep it for cp_worker_write_rest, and return true.
+ * Any context. */
+static bool take_line(const char *t, size_t n)
 {
 	int tid = cp_worker_tid();
 
@@ -413,7 +415,7 @@ int cp_worker_begin(const struct cp_worker_work *w)
 	long tid;
 
 	work = w;
-	cp_log_other_way = cp_worker_line;
+	cp_log_other_way = take_line;
 	wait_for_another();
 	cp_store_release(&attached, 0);
 	widen_table();
@@ -431,7 +433,7 @@ void cp_worker_run(const struct cp_worker_work *w)
 	uint32_t end = BACK;
 
 	work = w;
-	cp_log_other_way = cp_worker_line;
+	cp_log_other_way = take_line;
 	wait_for_another();
 	cp_store_release(&attached, 1);
 	while (end == BACK)

@@ -18,7 +18,8 @@ static const struct cp_real_wanted wanted[] = { CP_REAL_FUNCTIONS(WANTED) };
 #define NAME(minor, type, name, parameters, symbol, oldest) symbol "\0"
 static const char wanted_names[] = CP_REAL_FUNCTIONS(NAME);
 
-unsigned cp_real_glibc_minor(void)
+/* Return the minor version of the running glibc: 31 for 2.31. */
+static unsigned glibc_minor(void)
 {
 	static unsigned known CP_START_DATA;
 	const char *s = cp_libc_version();
@@ -66,7 +67,7 @@ static bool is_missing(const char *slot, const struct cp_real_wanted *w)
 	void *f;
 
 	memcpy(&f, slot, sizeof(f));
-	return !f && w->since <= cp_real_glibc_minor();
+	return !f && w->since <= glibc_minor();
 }
 
 static bool any_missing(const char *to, const struct cp_real_wanted *functions, size_t count)

@@ -116,9 +116,6 @@ int cp_real_find(void *to, const struct cp_real_wanted *wanted, size_t count, co
  * Ordinary context, in the constructor at the latest. */
 int cp_real_resolve(void);
 
-/* Return the minor version of the running glibc: 31 for 2.31. */
-unsigned cp_real_glibc_minor(void);
-
 /* Set the clock by which hooks measure (cp_lock_clock.read): clock_gettime of the vdso, or of libc.
  * A replacement by the program, or by a library that changes the time, may take a lock, and the
  * profiler would call it at that very lock. Idempotent; ordinary context, before a mode that

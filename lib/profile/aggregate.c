@@ -258,7 +258,7 @@ static uint32_t add_stack(struct cp_aggregate *a, const struct stack_key *k, uin
 	return (uint32_t)(a->stacks.count - 1);
 }
 
-uint32_t cp_aggregate_hash(const struct cp_stack *s)
+static uint32_t hash_stack(const struct cp_stack *s)
 {
 	return cp_index_hash(s->locations, s->depth * sizeof(*s->locations)) +
 	       s->thread * 0x9e3779b9u + cp_index_hash(&s->tag, sizeof(s->tag)) +
@@ -272,7 +272,7 @@ static uint32_t find_row(struct cp_aggregate *a, const struct stack_key *k)
 				    .thread = k->thread,
 				    .labels = k->labels,
 				    .tag = k->tag };
-	uint32_t hash = cp_aggregate_hash(&s);
+	uint32_t hash = hash_stack(&s);
 	uint32_t item = cp_index_find(&a->stack_index, hash, same_stack, k, a);
 
 	return item == CP_INDEX_NONE ? add_stack(a, k, hash) : item;
@@ -458,7 +458,7 @@ static void index_rows(const struct cp_compaction *c, struct cp_aggregate *a)
 
 		if (s->thread != CP_NO_THREAD)
 			s->thread = cp_aggregate_compact_thread(c, s->thread);
-		(void)cp_index_add(&a->stack_index, cp_aggregate_hash(s), i);
+		(void)cp_index_add(&a->stack_index, hash_stack(s), i);
 	}
 }
 

@@ -116,8 +116,6 @@ uint32_t cp_aggregate_add(struct cp_aggregate *a, const struct cp_record *record
  * sources that sum samples themselves and set the values. The modules must be fresh if S may have
  * new addresses. */
 uint32_t cp_aggregate_row(struct cp_aggregate *a, const struct cp_raw_stack *s);
-/* Returns the hash of S under which the index of stacks has it. */
-uint32_t cp_aggregate_hash(const struct cp_stack *s);
 /* Returns the row that differs from row NUMBER in labels and tag only. */
 uint32_t cp_aggregate_relabel(struct cp_aggregate *a, uint32_t number, uint32_t labels,
 			      uint64_t tag);

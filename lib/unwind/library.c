@@ -51,7 +51,8 @@ void cp_library_call_lending(void (*f)(void))
 		cp_library_lend(false);
 }
 
-bool cp_library_may_load(void)
+/* Can a library be opened, without calls of the program's malloc? */
+static bool may_load(void)
 {
 	return is_lending() || cp_loaded_first("malloc") == cp_loaded_in_libc("malloc");
 }
@@ -65,7 +66,7 @@ void *cp_library_open(const char *file, bool *was_loaded)
 		*was_loaded = cp_loaded_named(file, &o);
 	if (is_lending())
 		return load_with_lent_memory(file, flags);
-	return cp_library_may_load() ? load_quietly(file, flags) : NULL;
+	return may_load() ? load_quietly(file, flags) : NULL;
 }
 
 void *cp_library_symbol(void *handle, const char *name)
@@ -117,7 +118,7 @@ int cp_library_libunwind(struct cp_libunwind *to)
 
 	/* -EBUSY: the loader would call the program's malloc for it. */
 	if (!lib)
-		return cp_library_may_load() ? -ENOENT : -EBUSY;
+		return may_load() ? -ENOENT : -EBUSY;
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		void *f = cp_library_symbol(lib, wanted[i].symbol);
 

@@ -146,8 +146,6 @@ void cp_imports_fork_child(void);
  * active or the library was loaded before. *WAS_LOADED (may be NULL) says whether it was. Returns a
  * handle, or NULL. */
 void *cp_library_open(const char *file, bool *was_loaded);
-/* Can a library be opened, without calls of the program's malloc? */
-bool cp_library_may_load(void);
 /* Call F, in which libc may allocate, with memory of libcprof's if libcprof's malloc is the first.
  */
 void cp_library_call_lending(void (*f)(void));

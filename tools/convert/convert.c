@@ -41,7 +41,7 @@ static void write_folded(const void *context, FILE *to)
 
 /* ---- `cprof convert -to=otlp`: OpenTelemetry's profiles ---- */
 
-void ct_convert_otlp(const void *context, FILE *to)
+static void write_otlp(const void *context, FILE *to)
 {
 	const struct ct_convert *what = context;
 	struct ct_otlp_attribute resource[CT_OTLP_RESOURCE_MAX];
@@ -74,7 +74,7 @@ static const struct {
 	{ "speedscope", ct_convert_speedscope, 0, false, false },
 	{ "callgrind", ct_convert_callgrind, 0, false, false },
 	{ "folded", write_folded, 0, false, false },
-	{ "otlp", ct_convert_otlp, 0, true, false },
+	{ "otlp", write_otlp, 0, true, false },
 	{ "firefox", ct_trace_firefox_write, 0, false, true },
 	{ "perfetto", write_perfetto, 0, true, true },
 	{ "llvm", ct_pgo_tree_llvm, CT_PGO_LLVM_LINES, false, false },

@@ -16,7 +16,6 @@ struct ct_convert {
 
 void ct_convert_speedscope(const void *what, FILE *to);
 void ct_convert_callgrind(const void *what, FILE *to);
-void ct_convert_otlp(const void *what, FILE *to);
 
 extern const struct ct_verb ct_verb_convert;
 

@@ -76,9 +76,8 @@ bool ct_fetch_allow_http(const struct ct_curl *curl, void *c);
  * Directories of the tool's own files.
  */
 
-/* Makes directory PATH, and those above it, for the user alone. Returns 0 or a negative errno. */
-int ct_directory_make(const char *path);
-/* The same, and -EPERM if others could put anything there: PATH must be a directory of this user's
+/* Makes directory PATH, and those above it, for the user alone. Returns 0 or a negative errno:
+ * -EPERM if others could put anything there: PATH must be a directory of this user's
  * that nobody else may write to. Those above it must be this user's or root's, and nobody else may
  * replace what is in them. */
 int ct_directory_make_own(const char *path);

@@ -6,26 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int ct_directory_make(const char *path)
-{
-	char *part = ct_memory_strdup(path);
-	int error = 0;
-
-	for (char *c = part + 1; !error; c++) {
-		char end = *c;
-
-		if (end && end != '/')
-			continue;
-		*c = '\0';
-		error = mkdir(part, 0700) && errno != EEXIST ? -errno : 0;
-		*c = end;
-		if (!end)
-			break;
-	}
-	free(part);
-	return error;
-}
-
 /* Could other users replace the directory PATH, or PATH itself if it is a link? */
 static bool is_safe(const char *path, struct stat *st)
 {

@@ -372,7 +372,8 @@ static bool strings_are_there(const struct ct_profile *p)
 	return most < p->string_count;
 }
 
-int ct_read_finish(struct ct_messages *m)
+/* Ends the reading: turns ids into indices, and checks every index. */
+static int finish(struct ct_messages *m)
 {
 	if (m->p->sample_count && !m->types_seen)
 		return bad_end(m, "there are samples but no sample types");
@@ -423,7 +424,7 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 		e = bad(&r, "is empty: the process that was to write it was ended before, or had "
 			    "no room");
 	if (!e && !is_legacy)
-		e = ct_read_finish(&r.m);
+		e = finish(&r.m);
 	if (e == -EBADMSG && offset(&r) && nothing_known(made))
 		call_it_foreign(fault, foreign);
 	ct_read_messages_release(&r.m);

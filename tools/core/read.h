@@ -159,9 +159,6 @@ int ct_read_messages_comment(struct ct_messages *m, uint64_t string);
 /* Reads a string index of the top level that may occur once; it is checked at the end. */
 int ct_read_messages_index(struct ct_messages *m, uint64_t string, uint32_t *to);
 
-/* Ends the reading: turns ids into indices, and checks every index. */
-int ct_read_finish(struct ct_messages *m);
-
 /* legacy.c
  *
  * Reads jemalloc's heap profiles, and gperftools' CPU and heap profiles, whose values are scaled up

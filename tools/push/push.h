@@ -284,9 +284,6 @@ struct ct_push_how {
 int ct_push_processes(const struct ct_push_how *how, const int *pids, size_t count);
 /* Runs a command, and ends as it does. */
 int ct_push_command(const struct ct_push_how *how, char **argv);
-/* For CPROF_PUSH=URL: all processes that ask for the same URL, until none is left. Returns at once
- * if another such helper is there. */
-int ct_verb_push_helper(const struct ct_push_how *how, const char *url);
 /* Pushes files of a process that has ended. */
 int ct_push_files_of_ended(const struct ct_push_how *how, char *const *files, size_t count);
 

@@ -190,7 +190,9 @@ static int serve_push(const struct ct_push_how *how, const char *url)
 	return ct_push_end(&p);
 }
 
-int ct_verb_push_helper(const struct ct_push_how *how, const char *url)
+/* For CPROF_PUSH=URL: all processes that ask for the same URL, until none is left. Returns at once
+ * if another such helper is there. */
+static int push_as_helper(const struct ct_push_how *how, const char *url)
 {
 	int status = CT_OK;
 
@@ -217,7 +219,7 @@ static int start_push(const struct ct_push_how *how, const char *url, char **ope
 	int status = CT_FAILED, *pids;
 
 	if (my.helper)
-		return ct_verb_push_helper(how, url);
+		return push_as_helper(how, url);
 	if (my.ended && my.lines)
 		add_lines(operands, count);
 	if (my.ended)

@@ -14,133 +14,19 @@
 
 #define L(x) ((unsigned long)(x))
 
-/* The name of the event, which is the name of the file's type. */
-static char name[CP_EVENT_NAME_SIZE] = "events";
-
-static uint64_t event_period(const struct cp_run *r)
-{
-	return cp_event_control.period;
-}
-
-static void losses(struct cp_comments *out, const struct cp_run *r)
-{
-	cp_comments_line(out,
-			 "samples: %lu taken for %lu events; lost events: %lu ring full, %lu no "
-			 "memory, %lu collector limit; %lu in paused threads",
-			 L(cp_run_counted(r, CP_COUNT_SAMPLES)),
-			 L(cp_run_counted(r, CP_COUNT_EXPIRIES)),
-			 L(cp_run_counted(r, CP_COUNT_LOST_RING)),
-			 L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
-			 L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
-			 L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
-	cp_comments_line(out,
-			 "threads: %lu seen, %lu without an event; %lu hits were in the profiler's "
-			 "own work, and are left out",
-			 L(cp_run_counted(r, CP_COUNT_THREADS)),
-			 L(cp_run_counted(r, CP_COUNT_EVENT_FAILURES)),
-			 L(cp_run_counted(r, CP_COUNT_OWN_HITS)));
-	cp_comments_line(out, "cost: about %s ms of wall time in handlers",
-			 cp_comments_seconds(cp_run_handler_ns(r) * 1000));
-}
-
-static void report_event(struct cp_comments *out, const struct cp_run *r,
-			 const struct cp_config *config)
-{
-	const struct cp_event_control *c = &cp_event_control;
-
-	if (c->refusal) {
-		cp_comments_line(out, "event: %s is not possible: %s", name, c->refusal);
-		return;
-	}
-	cp_comments_line(out, "event: %s, a sample for %u on average, %s%s%s", name, c->period,
-			 c->event.what.user ? "only the program's part"
-					    : "the program's and the kernel's part",
-			 c->narrowed ? ": " : "", c->narrowed ? c->narrowed : "");
-	losses(out, r);
-}
-
-static int start_event(struct cp_run *r, const struct cp_config *config)
-{
-	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
-	int err = cp_event_control_start(s->event, s->period);
-
-	if (!err)
-		cp_text_format(name, sizeof(name), "%s", cp_event_control.event.text);
-	return err;
-}
-
-static int set_event(struct cp_run *r, const struct cp_config *config)
-{
-	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
-
-	return cp_event_control_set_period(s->period);
-}
-
-static void stop_event(struct cp_run *r)
-{
-	cp_event_control_stop();
-}
-
-static void event_stats(const struct cp_run *r, struct cprof_stats *s)
-{
-	s->period = cp_event_control.period;
-	s->handler_ns = cp_run_handler_ns(r);
-}
-
-static void fork_child(struct cp_run *r, struct cp_thread *keep)
-{
-	cp_event_control_fork_child(keep);
-}
-
-CP_THREAD_LABEL(cp_event_label);
-
-const struct cp_mode_ops cp_mode_event = {
-	.name = "event",
-	.parent = CPROF_EVENT,
-	.settings = &cp_event_settings,
-	.types = { { "samples", "count" }, { name, "count" } },
-	.type_count = 2,
-	.period_type = { name, "count" },
-	.period = event_period,
-	.report = report_event,
-	.by_sigprof = true,
-	.start = start_event,
-	.stop = stop_event,
-	.set = set_event,
-	.stats = event_stats,
-	.thread_label = &cp_event_label,
-	.thread_begin = cp_event_control_thread_begin,
-	.thread_end = cp_event_control_thread_end,
-	.fork_locks = cp_event_control_fork_locks,
-	.fork_child = fork_child,
-	.exec_begin = cp_event_control_exec_begin,
-	.exec_failed = cp_event_control_exec_failed,
-};
-
-#define CP_CONFIG_IN struct cp_event_settings
-CP_CONFIG_FITS(struct cp_event_settings);
-
-/* clang-format off */
-static const struct cp_config_row rows[] = {
-	TEXT("CPROF_EVENT", event, CP_EVENT_NAMES_ACCEPTED, "page-faults", "page-faults", .standard = "page-faults",
-	     .is_good = cp_event_names_is_good, OPTION(event)),
-	NUMBER("CPROF_EVENT_PERIOD", period, NULL, 1, 1000000000, "events", OPTION(event_period), LIVE),
-};
-/* clang-format on */
-
-const struct cp_config_mode cp_event_settings = {
-	.variable = "EVENTPROFILE",
-	.path_option = offsetof(struct cprof_options, event_path),
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(*rows),
-};
-
-/* Starts and stops the events of threads. */
+/* ---- the events of threads ---- */
 
 /* The golden ratio's fraction, in units of 2^-64. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
-struct cp_event_control cp_event_control;
+/* The mode's state since its start. */
+static struct control {
+	struct cp_event_name
+		event;	 /* the counted event; only its user part if the kernel allows no more */
+	unsigned period; /* events between samples, on average */
+	const char *refusal;  /* why nothing is counted; NULL: it is counted */
+	const char *narrowed; /* why only the user part is counted; NULL: all is counted */
+} control;
 
 static struct cp_futex_lock events CP_START_DATA; /* guards creation and deletion */
 static uint64_t phase;				  /* golden-ratio sequence, random start */
@@ -175,7 +61,7 @@ static bool open_event(struct cp_thread *t)
 {
 	struct cp_perf *p = cp_event_of(t);
 
-	p->what = &cp_event_control.event.what;
+	p->what = &control.event.what;
 	return t->own_tls && !cp_perf_event_open(p, t->tid, first(), cp_event_state.period);
 }
 
@@ -218,7 +104,7 @@ static void each_thread(void (*visit)(struct cp_thread *t))
 }
 
 /* Where the kernel's part is not allowed, the program's is counted, as perf does it. */
-static void probe(struct cp_event_control *c)
+static void probe(struct control *c)
 {
 	int err;
 
@@ -237,9 +123,11 @@ static void probe(struct cp_event_control *c)
 	c->refusal = NULL;
 }
 
-int cp_event_control_set_period(unsigned period)
+/* Go on with another period. A hit counts for the period of its event, and a thread's first hit for
+ * a whole one, so totals stay right. */
+static int change_period(unsigned period)
 {
-	struct cp_event_control *c = &cp_event_control;
+	struct control *c = &control;
 
 	if (period < c->event.least)
 		return -ERANGE;
@@ -256,9 +144,9 @@ int cp_event_control_set_period(unsigned period)
 	return 0;
 }
 
-int cp_event_control_start(const char *event, unsigned period)
+static int start_events(const char *event, unsigned period)
 {
-	struct cp_event_control *c = &cp_event_control;
+	struct control *c = &control;
 	int err = cp_signals_claim_prof();
 
 	if (err < 0)
@@ -291,7 +179,8 @@ int cp_event_control_start(const char *event, unsigned period)
 	return 0;
 }
 
-void cp_event_control_stop(void)
+/* The handler stays: a late signal must not kill. */
+static void stop_events(void)
 {
 	cp_futex_lock_acquire(&events);
 	cp_store_seqcst(&cp_event_state.running, 0);
@@ -324,28 +213,152 @@ void cp_event_control_thread_end(struct cp_thread *t)
 	cp_futex_lock_release(&events);
 }
 
-void cp_event_control_fork_locks(void)
+static void free_lock(void)
 {
 	cp_futex_lock_reset(&events);
 }
 
-void cp_event_control_fork_child(struct cp_thread *t)
+static void forget_events(struct cp_thread *t)
 {
-	cp_event_control_fork_locks();
+	free_lock();
 	if (!t)
 		cp_store_seqcst(&cp_event_state.running, 0);
 	else
 		cp_event_control_thread_begin(t);
 }
 
-void cp_event_control_exec_begin(void)
+/* A pending signal of this thread's event would kill the new program. */
+static void before_exec(void)
 {
 	if (cp_self.thread)
 		cp_event_control_thread_end(cp_self.thread);
 }
 
-void cp_event_control_exec_failed(void)
+static void after_failed_exec(void)
 {
 	if (cp_self.thread)
 		cp_event_control_thread_begin(cp_self.thread);
 }
+
+/* ---- the mode ---- */
+
+/* The name of the event, which is the name of the file's type. */
+static char name[CP_EVENT_NAME_SIZE] = "events";
+
+static uint64_t event_period(const struct cp_run *r)
+{
+	return control.period;
+}
+
+static void losses(struct cp_comments *out, const struct cp_run *r)
+{
+	cp_comments_line(out,
+			 "samples: %lu taken for %lu events; lost events: %lu ring full, %lu no "
+			 "memory, %lu collector limit; %lu in paused threads",
+			 L(cp_run_counted(r, CP_COUNT_SAMPLES)),
+			 L(cp_run_counted(r, CP_COUNT_EXPIRIES)),
+			 L(cp_run_counted(r, CP_COUNT_LOST_RING)),
+			 L(cp_run_counted(r, CP_COUNT_LOST_MEMORY)),
+			 L(cp_run_counted(r, CP_COUNT_LOST_AGGREGATE)),
+			 L(cp_run_counted(r, CP_COUNT_LOST_PAUSED)));
+	cp_comments_line(out,
+			 "threads: %lu seen, %lu without an event; %lu hits were in the profiler's "
+			 "own work, and are left out",
+			 L(cp_run_counted(r, CP_COUNT_THREADS)),
+			 L(cp_run_counted(r, CP_COUNT_EVENT_FAILURES)),
+			 L(cp_run_counted(r, CP_COUNT_OWN_HITS)));
+	cp_comments_line(out, "cost: about %s ms of wall time in handlers",
+			 cp_comments_seconds(cp_run_handler_ns(r) * 1000));
+}
+
+static void report_event(struct cp_comments *out, const struct cp_run *r,
+			 const struct cp_config *config)
+{
+	const struct control *c = &control;
+
+	if (c->refusal) {
+		cp_comments_line(out, "event: %s is not possible: %s", name, c->refusal);
+		return;
+	}
+	cp_comments_line(out, "event: %s, a sample for %u on average, %s%s%s", name, c->period,
+			 c->event.what.user ? "only the program's part"
+					    : "the program's and the kernel's part",
+			 c->narrowed ? ": " : "", c->narrowed ? c->narrowed : "");
+	losses(out, r);
+}
+
+static int start_event(struct cp_run *r, const struct cp_config *config)
+{
+	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
+	int err = start_events(s->event, s->period);
+
+	if (!err)
+		cp_text_format(name, sizeof(name), "%s", control.event.text);
+	return err;
+}
+
+static int set_event(struct cp_run *r, const struct cp_config *config)
+{
+	const struct cp_event_settings *s = cp_config_of(config, CPROF_EVENT);
+
+	return change_period(s->period);
+}
+
+static void stop_event(struct cp_run *r)
+{
+	stop_events();
+}
+
+static void event_stats(const struct cp_run *r, struct cprof_stats *s)
+{
+	s->period = control.period;
+	s->handler_ns = cp_run_handler_ns(r);
+}
+
+static void fork_child(struct cp_run *r, struct cp_thread *keep)
+{
+	forget_events(keep);
+}
+
+CP_THREAD_LABEL(cp_event_label);
+
+const struct cp_mode_ops cp_mode_event = {
+	.name = "event",
+	.parent = CPROF_EVENT,
+	.settings = &cp_event_settings,
+	.types = { { "samples", "count" }, { name, "count" } },
+	.type_count = 2,
+	.period_type = { name, "count" },
+	.period = event_period,
+	.report = report_event,
+	.by_sigprof = true,
+	.start = start_event,
+	.stop = stop_event,
+	.set = set_event,
+	.stats = event_stats,
+	.thread_label = &cp_event_label,
+	.thread_begin = cp_event_control_thread_begin,
+	.thread_end = cp_event_control_thread_end,
+	.fork_locks = free_lock,
+	.fork_child = fork_child,
+	.exec_begin = before_exec,
+	.exec_failed = after_failed_exec,
+};
+
+#define CP_CONFIG_IN struct cp_event_settings
+CP_CONFIG_FITS(struct cp_event_settings);
+
+/* clang-format off */
+static const struct cp_config_row rows[] = {
+	TEXT("CPROF_EVENT", event, CP_EVENT_NAMES_ACCEPTED, "page-faults", "page-faults", .standard = "page-faults",
+	     .is_good = cp_event_names_is_good, OPTION(event)),
+	NUMBER("CPROF_EVENT_PERIOD", period, NULL, 1, 1000000000, "events", OPTION(event_period), LIVE),
+};
+/* clang-format on */
+
+const struct cp_config_mode cp_event_settings = {
+	.variable = "EVENTPROFILE",
+	.path_option = offsetof(struct cprof_options, event_path),
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+};

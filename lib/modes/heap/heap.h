@@ -331,9 +331,6 @@ static inline int64_t cp_heap_views_age(uint64_t tag)
 
 /* Does entry E count for run R? */
 bool cp_heap_views_belongs(const struct cp_stack_depot_entry *e, const struct cp_run *r);
-/* Makes room in A for what the mode keeps of each row, and of one more. Returns false without
- * memory. */
-bool cp_heap_views_make_room(struct cp_aggregate *a);
 /* Returns the row of E's stack, or CP_INDEX_NONE without memory. Room for what the mode keeps of it
  * is made. */
 uint32_t cp_heap_views_row_of(struct cp_aggregate *a, const struct cp_stack_depot_entry *e,

@@ -24,7 +24,9 @@ bool cp_heap_views_belongs(const struct cp_stack_depot_entry *e, const struct cp
 	return cp_load_relaxed(&e->seen.epoch) >= cp_heap_totals.first_epoch && mode == r->mode;
 }
 
-bool cp_heap_views_make_room(struct cp_aggregate *a)
+/* Makes room in A for what the mode keeps of each row, and of one more. Returns false without
+ * memory. */
+static bool make_room(struct cp_aggregate *a)
 {
 	while (a->aside.count <= a->stacks.count)
 		if (!cp_vec_add(&a->aside))
@@ -38,7 +40,7 @@ uint32_t cp_heap_views_row_of(struct cp_aggregate *a, const struct cp_stack_depo
 {
 	static uint64_t pcs[CP_STACK_DEPOT_DEPTH]; /* too large for the stacks of threads */
 
-	if (!cp_heap_views_make_room(a))
+	if (!make_room(a))
 		return CP_INDEX_NONE;
 	cp_stack_depot_pcs(e, pcs, CP_STACK_DEPOT_DEPTH);
 	return cp_aggregate_row(a, &(struct cp_raw_stack){ .pcs = pcs,
@@ -172,7 +174,7 @@ static uint32_t row_of_age(struct look *x, uint32_t base, uint64_t tag)
 
 	if (x->row != CP_INDEX_NONE && x->base == base && x->tag == tag)
 		return x->row;
-	x->row = cp_heap_views_make_room(a)
+	x->row = make_room(a)
 			 ? cp_aggregate_relabel(a, base, cp_aggregate_row_at(a, base)->labels, tag)
 			 : CP_INDEX_NONE;
 	x->base = base;

@@ -51,10 +51,6 @@ bool cp_live_insert(uint64_t address, const struct cp_live_block *b, struct cp_l
 /* Remove ADDRESS and set *B. Returns false if the address isn't in the table. */
 bool cp_live_remove(uint64_t address, struct cp_live_block *b);
 
-/* The same without removing the block. Only for the block's owner, which must not free it
- * meanwhile. */
-bool cp_live_peek(uint64_t address, struct cp_live_block *b);
-
 /* Returns the bytes that the table maps, whether touched or not. */
 uint64_t cp_live_mapped(void);
 

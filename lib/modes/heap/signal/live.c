@@ -236,19 +236,6 @@ bool cp_live_remove(uint64_t address, struct cp_live_block *b)
 	return true;
 }
 
-bool cp_live_peek(uint64_t address, struct cp_live_block *b)
-{
-	struct place at;
-
-	if (!find_block(address, &at))
-		return false;
-	unpack_block(cp_load_relaxed(&at.bucket->block[at.slot]), b);
-	b->born = cp_load_relaxed(&has_births)
-			  ? cp_load_relaxed(birth_of(at.in, at.bucket, at.slot))
-			  : 0;
-	return true;
-}
-
 void cp_live_touch(const struct cp_live_bucket *b)
 {
 	for (uint32_t n = in_use(); n-- > 0;) {
