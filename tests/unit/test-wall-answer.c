@@ -204,14 +204,19 @@ static void check_answered_at_once(struct cp_thread *t)
 	CHECK_EQ(at(end, CP_WALL_RUNNING), 2000000);
 }
 
-/* It hasn't run since it waited, and is ready to run. */
+/* It was ready to run at the end of its wait. */
 static void check_woken(struct cp_thread *t)
 {
+	struct cp_wall_stretch *wait = &cp_wall_of(t)->open[CP_WALL_WAITING];
+
 	cp_wall_answer_woken(&run, t, 5000000);
 	CHECK_EQ(sum(1, 0), 0);
 	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, labelled), 0);
 	cp_wall_time_set_row(&run, t, CP_WALL_RUNNABLE, stack_at(elsewhere, first), 0);
+	*wait = (struct cp_wall_stretch){ .begin = 7000000, .ns = 8000000 };
 	cp_wall_answer_woken(&run, t, 5000000);
+	CHECK_EQ(wait->begin, 7000000);
+	CHECK_EQ(wait->ns, 3000000);
 	CHECK_EQ(at(begin, CP_WALL_RUNNABLE), 5000000);
 	CHECK_EQ(sum_under(1), 5000000);
 	/* Where it lost the processor before, and is owed time for that, it goes on as before. */

@@ -316,6 +316,60 @@ TEST(test_the_kernels_count_tells_who_was_ready_to_run)
 	end();
 }
 
+static void visit_now(const struct cp_thread *t)
+{
+	*CP_VEC_AT(&cp_wall.due, uint64_t, t->index) = CP_WALL_DUE(0, true);
+	cp_wall_tick(&run);
+}
+
+/* T is visited twice while it waits. Its wait ends, but this thread keeps the processor. When T has
+ * run and waits again, it is visited. Returns how long it was ready to run, and has stored in *TOLD
+ * how much of that the visit told. */
+static uint64_t starve(struct cp_thread *t, uint64_t *told)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	uint64_t end, before = 0, after = 0;
+
+	visit_now(t);
+	visit_now(t);
+	*told = w->sampled[CP_WALL_RUNNABLE];
+	CHECK(cp_wall_exact_delay(t, &before));
+	end = cp_sys_clock_ns(CLOCK_MONOTONIC) + 10000000;
+	sem_post(&woken);
+	while (cp_sys_clock_ns(CLOCK_MONOTONIC) < end)
+		;
+	await_sleep(tid);
+	CHECK(cp_wall_exact_delay(t, &after));
+	visit_now(t);
+	*told = w->sampled[CP_WALL_RUNNABLE] - *told;
+	return after - before;
+}
+
+/* The kernel preempts this thread at times; then T was ready to run for less. */
+TEST(test_a_wait_that_ends_without_a_processor_ends_there)
+{
+	struct cp_thread *t;
+	pthread_t thread;
+	uint64_t ready = 0, told = 0;
+
+	begin();
+	stay_on_this_processor();
+	cp_store_release(&over, 0);
+	sem_init(&begun, 0, 0);
+	sem_init(&woken, 0, 0);
+	t = make_of(&thread, sleeper);
+	cp_wall_of(t)->moves = 2;
+	for (int i = 0; i < 1000 && ready < 2000000; i++)
+		ready = starve(t, &told);
+	CHECK(ready >= 2000000);
+	CHECK_EQ(told, ready);
+	cp_wall_timer_thread_end(t);
+	cp_store_release(&over, 1);
+	sem_post(&woken);
+	finish(thread, t);
+	end();
+}
+
 static struct cp_thread *late;
 static uint64_t delayed, birth, birth_told;
 

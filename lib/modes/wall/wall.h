@@ -163,8 +163,11 @@ void cp_wall_answer_came(struct cp_run *r, struct cp_thread *t, const struct cp_
 /* Call at a visit, after T's time up to the visit was given to its states. */
 void cp_wall_answer_still_unanswered(struct cp_run *r, struct cp_thread *t, uint32_t labels,
 				     uint64_t now);
-/* T, which was found waiting and hasn't run since, has been ready to run for NS. */
+/* T was ready to run for NS at the end of its wait, whose time has been given until now. */
 void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns);
+/* T, which waited for several visits, may have run: tell how long it was ready to run before that.
+ */
+void cp_wall_answer_ran_again(struct cp_run *r, struct cp_thread *t);
 /* T, which waits, was ready to run after a wait at the same place, which gets that time. */
 void cp_wall_answer_was_woken(struct cp_run *r, struct cp_thread *t);
 /* Put all of T's time until UNTIL into rows, if there is any row for it. */
@@ -192,6 +195,9 @@ void cp_wall_exact_begin(struct cp_thread *t, bool ran);
 uint64_t cp_wall_exact_birth(const struct cp_thread *t);
 /* T has run: find out how long T was ready to run before, if that is unknown. */
 void cp_wall_exact_look(struct cp_thread *t);
+/* Return how long T was ready to run since its first visit without a move; 0: it hasn't run, the
+ * kernel doesn't tell, or it isn't worth a row. */
+uint64_t cp_wall_exact_woken(struct cp_thread *t);
 /* Read how long T was ready to run in its life. Returns false if the kernel doesn't tell. */
 bool cp_wall_exact_delay(const struct cp_thread *t, uint64_t *delay);
 /* T, the calling thread, ends after CPU ns of CPU time. */
@@ -330,9 +336,6 @@ uint64_t cp_wall_stack_clock_of(int tid);
 
 /* Tell what thread TID is doing. If it waits, TO gets its stack of at most MAX_DEPTH frames, and
  * *CLOCK its CPU time, which did not change meanwhile, and *CALL the call that it waits in. */
-/* Return true if TID, which does not run and whose CPU clock is at CLOCK, is ready to run. */
-bool cp_wall_stack_is_ready(int tid, uint64_t clock);
-
 enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
 				      uint64_t *clock, struct cp_wall_call *call);
 

@@ -84,16 +84,31 @@ static bool leave_unsampled(struct cp_thread *t)
 void cp_wall_answer_woken(struct cp_run *r, struct cp_thread *t, uint64_t ns)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
+	struct cp_wall_stretch *s = &w->open[CP_WALL_WAITING];
 	uint32_t kept = w->row[CP_WALL_RUNNABLE];
+	uint64_t end = ns < s->ns ? ns : s->ns;
 
 	if (!w->row[CP_WALL_WAITING])
 		return;
 	copy_row(r, t, CP_WALL_WAITING, CP_WALL_RUNNABLE);
 	if (w->row[CP_WALL_RUNNABLE]) {
 		cp_wall_strata_sample(r, t, CP_WALL_RUNNABLE, w->row[CP_WALL_RUNNABLE] - 1, ns);
-		cp_wall_time_event(r, t, w->row[CP_WALL_RUNNABLE] - 1, w->given, 0, ns);
+		s->ns -= end;
+		if (end)
+			cp_wall_time_event(r, t, w->row[CP_WALL_RUNNABLE] - 1, s->begin + s->ns,
+					   end, end);
 	}
 	w->row[CP_WALL_RUNNABLE] = kept;
+}
+
+void cp_wall_answer_ran_again(struct cp_run *r, struct cp_thread *t)
+{
+	uint64_t ns = cp_wall_of(t)->unmoved ? cp_wall_exact_woken(t) : 0;
+
+	if (ns) {
+		cp_wall.counts.runnable++;
+		cp_wall_answer_woken(r, t, ns);
+	}
 }
 
 void cp_wall_answer_was_woken(struct cp_run *r, struct cp_thread *t)
@@ -223,6 +238,7 @@ void cp_wall_answer_settle(struct cp_run *r, struct cp_thread *t, uint64_t until
 	uint64_t ended = cp_load_acquire(&w->ended);
 
 	cp_wall_time_give(r, t, ended && ended < until ? ended : until);
+	cp_wall_answer_ran_again(r, t);
 	if (w->unanswered)
 		pay_as_seen(r, t);
 	else

@@ -136,6 +136,18 @@ static bool delay_of(const struct cp_thread *t, bool ran, uint64_t *delay)
 	return *delay != 0;
 }
 
+uint64_t cp_wall_exact_woken(struct cp_thread *t)
+{
+	struct cp_wall_thread *w = cp_wall_of(t);
+	bool ran = w->ended || cp_wall_stack_clock_of(t->tid) != w->clock;
+	uint64_t before = w->still_delay, delay;
+
+	if (before == UINT64_MAX || !delay_of(t, ran, &delay) || delay < before + worth_a_row())
+		return 0;
+	w->still_delay = delay;
+	return delay - before;
+}
+
 /* Return the ns that T was ready to run, of REST. RAN: it ran for long enough to be asked. */
 static uint64_t ready_of(struct cp_thread *t, uint64_t rest, bool ran)
 {

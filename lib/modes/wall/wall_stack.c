@@ -97,14 +97,6 @@ static void walk_stack(uint64_t sp, uint64_t pc, struct cp_record *to, unsigned 
 	to->end = (uint8_t)end;
 }
 
-bool cp_wall_stack_is_ready(int tid, uint64_t clock)
-{
-	struct cp_wall_call call;
-	uint64_t sp, pc;
-
-	return where(tid, &sp, &pc, &call) == CP_WALL_RUNS && cp_wall_stack_clock_of(tid) == clock;
-}
-
 enum cp_wall_doing cp_wall_stack_look(int tid, struct cp_record *to, unsigned max_depth,
 				      uint64_t *clock, struct cp_wall_call *call)
 {

@@ -245,6 +245,7 @@ static void find_out(struct cp_run *r, struct cp_thread *t, uint64_t tick)
 
 	cp_wall_visit_take(r, t);
 	cp_wall_time_give(r, t, boundary(w, tick));
+	cp_wall_answer_ran_again(r, t);
 	if (cp_load_relaxed(&t->paused)) {
 		w->state = CP_WALL_PAUSED;
 		return;
@@ -292,24 +293,16 @@ static void begin_visits(struct cp_wall_thread *w, uint64_t tick)
 	w->span = cp_wall.step;
 }
 
-/* T, which waits, hasn't run since the last visit. It may have been woken, and have no processor
- * yet. To find out costs ten times as much as the rest of the visit. So this is done the more
- * rarely the longer T hasn't run, and counts for as many visits. A thread that was found to have
- * run once only, as idle ones are, isn't asked. */
-#define ASKED_ALWAYS 16u
-static void ask_whether_woken(struct cp_run *r, struct cp_thread *t)
+/* T, which waits, hasn't run since the last visit. How long it is ready to run after the wait, the
+ * kernel counts when T runs again (cp_wall_answer_ran_again). A thread that was found to have run
+ * once only, as idle ones are, isn't asked. */
+static void note_delay(struct cp_thread *t)
 {
 	struct cp_wall_thread *w = cp_wall_of(t);
-	uint32_t moves = w->moves < ASKED_ALWAYS ? w->moves : ASKED_ALWAYS, odds;
 
-	if (cp_wall.blind || moves < 2)
-		return;
-	w->unmoved += w->unmoved < UINT32_MAX / ASKED_ALWAYS;
-	odds = (w->unmoved * ASKED_ALWAYS / 2 + moves - 1) / moves;
-	if (cp_wall_draw() % odds || !cp_wall_stack_is_ready(t->tid, w->clock))
-		return;
-	cp_wall.counts.runnable++;
-	cp_wall_answer_woken(r, t, odds * w->span * cp_wall.tick_ns);
+	if (!w->unmoved && (w->moves < 2 || !cp_wall_exact_delay(t, &w->still_delay)))
+		w->still_delay = UINT64_MAX;
+	w->unmoved += w->unmoved < UINT32_MAX;
 }
 
 static bool has_not_moved(const struct cp_thread *t, uint64_t clock)
@@ -350,7 +343,7 @@ bool cp_wall_visit(struct cp_run *r, struct cp_thread *t, uint64_t tick, uint64_
 	else if (moved)
 		find_out(r, t, tick);
 	else
-		ask_whether_woken(r, t);
+		note_delay(t);
 	w->moves += moved;
 	if (moved)
 		w->unmoved = 0;

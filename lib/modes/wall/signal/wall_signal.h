@@ -61,8 +61,10 @@ struct cp_wall_thread {
 	uint64_t ran;	       /* CPU time between the last two visits */
 	uint32_t moves,
 		unmoved; /* visits that found that it had run; visits since the last of these */
-	uint64_t given;	 /* end of the time that is attributed to states */
-	uint64_t owed[CP_WALL_STATES];	    /* time attributed to states, but not yet to a row */
+	uint64_t still_delay;	       /* time ready to run in its life, at the first UNMOVED visit;
+					  UINT64_MAX = not known */
+	uint64_t given;		       /* end of the time that is attributed to states */
+	uint64_t owed[CP_WALL_STATES]; /* time attributed to states, but not yet to a row */
 	uint64_t owed_from[CP_WALL_STATES]; /* begin of that time */
 	struct cp_wall_stretch open[CP_WALL_STATES];
 	uint64_t sampled[CP_WALL_STATES]; /* ns that its rows got since its totals were reported */
