@@ -300,6 +300,10 @@ printf '%s\n' "Waits for locks: 175 ms of threads' time in 1 s, 3 locks; and 3 w
 	'semaphore lock30: 30 ms in 1 wait, mostly for something to do, 30 ms each, 3.00% of wall time' |
 	cmp -s - out || fail "locks of idle threads: $(cat out)"
 
+"$cprof" top idle.lock.pb 2>/dev/null | sed -n '3,/^$/p' | sed 's/.*%  //' >out
+printf '%s\n' Stats::add Future::get run_all 'Queue::pop (mostly for something to do)' 'bio_jobs (mostly for something to do)' 'uv_cond_wait (mostly for something to do)' '' |
+	cmp -s - out || fail "top of idle threads: $("$cprof" top idle.lock.pb)"
+
 # A poll makes somebody wait if the only thread does it, or a job of a worker: for an answer. That of a loop among other
 # threads, or of an event loop by epoll, waits for something to do.
 python3 - <<'END'

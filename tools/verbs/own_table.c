@@ -7,6 +7,7 @@
 
 /* Number of columns before a name. */
 #define COLUMNS_BEFORE 37
+#define IDLE " (mostly for something to do)"
 #define PROGRAMS_SHOWN 3
 /* Modules are named if those that aren't own code have this share, and each that has a share. */
 #define MODULES_SHARE 0.2
@@ -43,11 +44,16 @@ struct ct_own *ct_own_table_rule(const struct ct_profile *p)
 	return which && !*which ? NULL : ct_own_new(p, which);
 }
 
+/* What mostly waits for something to do makes nobody wait, and comes last. */
 static int by_own(const void *x, const void *y)
 {
 	const struct ct_own_row *a = x, *b = y;
 	int64_t m = ct_abs(a->own), n = ct_abs(b->own);
 
+	if (!m != !n)
+		return !m - !n;
+	if (a->is_idle != b->is_idle)
+		return a->is_idle - b->is_idle;
 	if (m != n)
 		return m > n ? -1 : 1;
 	m = ct_abs(a->total);
@@ -114,10 +120,13 @@ static void count_module(struct ct_own_table *t, const struct ct_own *o, size_t 
 		t->elsewhere = ct_add(t->elsewhere, value);
 }
 
+/* Sums up OWN, and the part of it that is IDLE, by node. */
 static void count_samples(struct ct_own_table *t, const struct ct_report *r, struct ct_own *o,
-			  const uint32_t *node, int64_t *own)
+			  const uint32_t *node, int64_t *own, int64_t *idle)
 {
 	const struct ct_profile *p = r->p;
+	bool waits = ct_model_type(p, "contentions") < p->type_count;
+	struct ct_idle *loops = waits ? ct_idle_new(o, p) : NULL;
 
 	for (size_t i = 0; i < p->sample_count; i++) {
 		int64_t value = ct_values(p, i)[r->settings.type];
@@ -133,7 +142,10 @@ static void count_samples(struct ct_own_table *t, const struct ct_report *r, str
 		}
 		t->inside = ct_add(t->inside, value);
 		own[node[frames[k]]] = ct_add(own[node[frames[k]]], value);
+		if (loops && ct_idle_is(loops, i))
+			idle[node[frames[k]]] = ct_add(idle[node[frames[k]]], value);
 	}
+	ct_idle_free(loops);
 }
 
 /* Has the user's own code the time itself, so that a table of all functions would say the same? */
@@ -167,7 +179,7 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 {
 	struct ct_own *o;
 	uint32_t *node;
-	int64_t *own;
+	int64_t *own, *idle;
 	bool *is_own;
 
 	*t = (struct ct_own_table){ 0 };
@@ -180,17 +192,20 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 	node = own_nodes(r, o);
 	is_own = are_own(r, o);
 	own = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*own));
-	count_samples(t, r, o, node, own);
+	idle = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*idle));
+	count_samples(t, r, o, node, own, idle);
 	ct_own_stack_sort(&t->modules);
 	t->rows = ct_memory_alloc((r->graph->node_count + 1) * sizeof(*t->rows));
 	for (uint32_t i = 0; i < r->graph->node_count; i++)
 		if (own[i] || (is_own[i] && r->graph->nodes[i].cum))
 			t->rows[t->count++] =
-				(struct ct_own_row){ i, own[i], r->graph->nodes[i].cum };
+				(struct ct_own_row){ i, own[i], r->graph->nodes[i].cum,
+						     idle[i] && idle[i] > own[i] / 2 };
 	qsort(t->rows, t->count, sizeof(*t->rows), r->trim.by_cum ? by_total : by_own);
 	t->is_nameless = lacks_names(t, r);
 	t->is_all = !t->is_nameless && covers_all(t, r);
 	free(own);
+	free(idle);
 	free(is_own);
 	free(node);
 	ct_own_free(o);
@@ -212,8 +227,8 @@ static void print_row(const struct ct_report *r, const struct ct_own_row *row)
 	printf("%10s %s %10s %s  %s", ct_report_value(r, a, row->own),
 	       ct_report_share(r, b, row->own), ct_report_value(r, c, row->total),
 	       ct_report_share(r, d, row->total), ct_out_paint(CT_BOLD));
-	ct_short_name_print(name, COLUMNS_BEFORE);
-	printf("%s\n", ct_out_paint(CT_PLAIN));
+	ct_short_name_print(name, COLUMNS_BEFORE + (row->is_idle ? strlen(IDLE) : 0));
+	printf("%s%s\n", ct_out_paint(CT_PLAIN), row->is_idle ? IDLE : "");
 	free(name);
 }
 

@@ -564,7 +564,8 @@ static void show_top(const struct ct_run_show *how, struct files *f, const char 
 	const char *type = how->window && !strcmp(mode, "heap") ? ALLOCATED : "";
 	size_t count = 1;
 
-	ct_verb_top_for_run(how->several || f->children > f->own);
+	/* The functions of all waits for locks are libc's. */
+	ct_verb_top_for_run(how->several || f->children > f->own || !strcmp(mode, "lock"));
 	if (f->children > f->own) {
 		count = f->count;
 		show_programs(how, f, mode);

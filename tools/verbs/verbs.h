@@ -226,10 +226,11 @@ struct ct_own_row {
 	uint32_t node; /* node of the report's graph */
 	int64_t own;   /* value of samples in which this is the innermost own function */
 	int64_t total; /* value including the own functions that it calls */
+	bool is_idle;  /* of waits for locks, most of OWN is for something to do */
 };
 
 struct ct_own_table {
-	struct ct_own_row *rows; /* the largest first */
+	struct ct_own_row *rows; /* the largest first; idle ones after the others */
 	size_t count;
 	int64_t inside, outside; /* sums of samples with and without an own function */
 	struct ct_sums modules;	 /* sums by the module whose work a sample is */
