@@ -6,7 +6,7 @@
 #include "core/report.h"
 #include "core/times.h"
 
-/* flame_map.c
+/* flame.c
  *
  * Maps three numbers to an index, to find equal frames, nodes and rows. Used by the verbs that
  * build trees (flame_*.c) and by diff.

@@ -3,7 +3,6 @@ TOOL_SOURCES += \
 	%D%/flame.c \
 	%D%/flame_data.c \
 	%D%/flame_frames.c \
-	%D%/flame_map.c \
 	%D%/flame_source.c \
 	%D%/flame_svg.c \
 	%D%/flame_tabs.c \

@@ -12,5 +12,4 @@ TOOL_SOURCES += \
 	%D%/push_series.c \
 	%D%/push_spool.c \
 	%D%/push_symbols.c \
-	%D%/push_target.c \
 	%D%/verb_push.c

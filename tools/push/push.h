@@ -70,7 +70,7 @@ void ct_push_item_each_label(const struct ct_push_item *item,
 /* Returns the value of label KEY, to be freed; NULL: no such label. */
 char *ct_push_item_label(const struct ct_push_item *item, const char *key);
 
-/* push_target.c
+/* push.c
  *
  * The target of a push: a receiver and its protocol, or a directory. */
 

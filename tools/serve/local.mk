@@ -9,7 +9,6 @@ TOOL_SOURCES += \
 	%D%/serve_listen.c \
 	%D%/serve_metrics.c \
 	%D%/serve_process.c \
-	%D%/serve_processes.c \
 	%D%/serve_profile.c \
 	%D%/serve_route.c \
 	%D%/serve_text.c \

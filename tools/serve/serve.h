@@ -230,6 +230,34 @@ struct ct_profile *ct_serve_sums_change(struct ct_profile *p, struct ct_profile 
  * P. */
 struct ct_profile *ct_serve_sums_with_parts(const struct ct_serve_window *w, struct ct_profile *p);
 
+/* The served processes and their statuses. Called by the workers for /, /targets and /metrics. */
+
+struct ct_serve_process {
+	int pid;
+	char *program;
+	struct cp_control_message status;
+};
+
+struct ct_serve_processes {
+	struct ct_serve_process *items; /* by pid */
+	size_t count, room;
+};
+
+/* Asks the processes of ONLY, or all; SPANS: for their spans, too. Those that don't answer are left
+ * out. */
+void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only,
+			    bool spans);
+/* Does a process with this STATUS belong to ONLY, if ONLY lists none? */
+bool ct_serve_processes_wants(const struct ct_serve_pids *only,
+			      const struct cp_control_message *status);
+/* The same for process PID. ASK: in any case it must answer, so it must be profiled. */
+bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid, bool ask);
+
+bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode);
+
+/* Are the mode's losses nanoseconds of waiting, and not samples? */
+bool ct_serve_processes_loses_time(const char *mode);
+
 /* serve_listen.c
  *
  * The address at which `cprof serve` listens, and the host names that requests may use. */
@@ -430,36 +458,6 @@ extern struct ct_serve_exchange *ct_serve_exchange_all;
 /* Runs SERVE, in a child, for all processes that ask for ADDRESS, until the last of them has ended.
  * Returns at once if another helper does that. Returns the exit status. */
 int ct_serve_helper(const char *address, int (*serve)(const char *address));
-
-/* serve_processes.c
- *
- * The served processes and their statuses. Called by the workers for /, /targets and /metrics. */
-
-struct ct_serve_process {
-	int pid;
-	char *program;
-	struct cp_control_message status;
-};
-
-struct ct_serve_processes {
-	struct ct_serve_process *items; /* by pid */
-	size_t count, room;
-};
-
-/* Asks the processes of ONLY, or all; SPANS: for their spans, too. Those that don't answer are left
- * out. */
-void ct_serve_processes_ask(struct ct_serve_processes *all, const struct ct_serve_pids *only,
-			    bool spans);
-/* Does a process with this STATUS belong to ONLY, if ONLY lists none? */
-bool ct_serve_processes_wants(const struct ct_serve_pids *only,
-			      const struct cp_control_message *status);
-/* The same for process PID. ASK: in any case it must answer, so it must be profiled. */
-bool ct_serve_processes_has(const struct ct_serve_pids *only, int pid, bool ask);
-
-bool ct_serve_processes_is_on(const struct ct_serve_process *p, const char *mode);
-
-/* Are the mode's losses nanoseconds of waiting, and not samples? */
-bool ct_serve_processes_loses_time(const char *mode);
 
 /* serve_profile.c */
 void ct_serve_profile(const struct ct_serve_request *r, struct ct_serve_out *out);
