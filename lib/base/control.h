@@ -43,16 +43,22 @@
  * |         | "for_ns=N": ends then    |            |                                                  |
  * | STOP    | "mode=cpu"; "discard=1": | none       | the status before it. -ESRCH: the mode isn't on; |
  * |         | no file is written       |            | -EBUSY; -EOPNOTSUPP; or the error of the write   |
- * | DUMP    | "mode=cpu", also of a    | of a memfd | none. -ESRCH: the mode isn't on; -EINVAL: the    |
- * |         | companion: "mode=peak";  |            | descriptor is none of a file in memory           |
- * |         | "last_ns=N": the end     |            |                                                  |
- * | WINDOW  | "mode=cpu", also of a    | of a memfd | "end=T", to be SINCE of the next request. The    |
- * |         | companion; "consumer=N": | for the    | descriptor gets what happened since the last     |
- * |         | a number that the client | profile,   | window, not compressed. -ESRCH: the mode isn't   |
- * |         | draws, not 0;            | or none    | on; -EINVAL, as DUMP; -EUSERS: too many          |
- * |         | "do=begin": the window   |            | consumers; -ESTALE: the consumer wasn't known;   |
- * |         | begins now; "do=all": it |            | it is now, its window begins now, and nothing is |
- * |         | began with the mode;     |            | written. If the mode began after SINCE, the      |
+ * | DUMP    | "mode=cpu,heap,peak":    | of a memfd | The descriptor gets the profiles of one moment,  |
+ * |         | modes and companions;    |            | one after the other: "cpu.bytes=N" is the length |
+ * |         | "last_ns=N": the end     |            | of each, in the request's order; those that      |
+ * |         |                          |            | aren't on are left out. -ESRCH: none is on;      |
+ * |         |                          |            | -EINVAL: a mode is unknown, as all lists are to  |
+ * |         |                          |            | older libraries; or the descriptor is none of a  |
+ * |         |                          |            | file in memory                                   |
+ * | WINDOW  | "mode=lock,holders": a   | of a memfd | "end=T", to be SINCE of the next request. The    |
+ * |         | mode and companions of   | for the    | descriptor gets what happened since the last     |
+ * |         | it, or only a companion; | profiles,  | window, as DUMP, not compressed. The result is   |
+ * |         | "consumer=N": a number   | or none    | that of the first: -ESRCH: it isn't on; -EINVAL, |
+ * |         | that the client draws,   |            | as DUMP; -EUSERS: too many                       |
+ * |         | not 0;                   |            | consumers; -ESTALE: the consumer wasn't known;   |
+ * |         | "do=begin": the window   |            | it is now, its window begins now, and nothing is |
+ * |         | begins now; "do=all": it |            | written.                                         |
+ * |         | began with the mode;     |            | If the mode began after SINCE, the               |
  * |         | "do=end": forget the     |            | window is all its time: that is no error.        |
  * |         | consumer;                |            |                                                  |
  * |         | "last=1": it listens for |            | "ending=1": the process has written its files    |

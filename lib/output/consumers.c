@@ -37,10 +37,10 @@ static struct cp_run_begin begin_of(const struct cp_run *r)
 
 static void note_now(const struct cp_run *r, struct cp_run_begin *b)
 {
-	b->utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
-	b->ns = cp_sys_clock_ns(CLOCK_MONOTONIC);
+	b->utc_ns = cp_dump_moment.utc_ns;
+	b->ns = cp_dump_moment.now.ns;
 	b->ticks = cp_tick_rate_pair();
-	b->cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	b->cpu_ns = cp_dump_moment.now.cpu_ns;
 	b->own_ns = cp_own_time();
 	b->records = r->aggregate.records;
 	b->weight = r->aggregate.weight;

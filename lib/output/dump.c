@@ -98,8 +98,8 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 		.period_type = ops->period_type,
 		.drop_frames = ops->drop_frames,
 		.period = ops->period ? ops->period(r) : 1,
-		.time_ns = moment ? cp_sys_clock_ns(CLOCK_REALTIME) : r->start_utc_ns,
-		.duration_ns = moment ? 0 : cp_run_length_ns(r),
+		.time_ns = moment ? cp_dump_moment.utc_ns : r->start_utc_ns,
+		.duration_ns = moment ? 0 : cp_dump_moment.now.ns - r->start_ns,
 		.labels = c->labels,
 		.row_labels = ops->labels ? row_labels : NULL,
 		.context = r,
@@ -121,7 +121,7 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	if (r->reason && *r->reason)
 		cp_comments_line(&report, "dump: %s", r->reason);
 	if (has_times(r)) {
-		times.now = cp_times_count_now();
+		times.now = cp_dump_moment.now;
 		info.times = &times;
 		err = cut(r, &times, &report, &info, &base);
 	}
@@ -143,10 +143,15 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	return err;
 }
 
-static void settle_run(struct cp_run *r)
+struct cp_dump_moment cp_dump_moment;
+
+void cp_dump_settle(struct cp_run *runs, uint32_t modes)
 {
-	if (r->ops->settle)
-		r->ops->settle(r);
+	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))
+		if (runs[m].running && modes & 1u << m && runs[m].ops->settle)
+			runs[m].ops->settle(&runs[m]);
+	cp_dump_moment.utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
+	cp_dump_moment.now = cp_times_count_now();
 }
 
 /* Read the list of modules if no drain has read it, because no sample came: even a profile without
@@ -157,10 +162,11 @@ static void name_modules(struct cp_run *r)
 		cp_modules_refresh(r->aggregate.modules);
 }
 
-/* Brings R's contents up to date. Call before anything of them is reported or written. */
-static void bring_up_to_date(struct cp_run *r)
+/* Call before anything of R's contents is reported or written. */
+static void show_run(struct cp_run *r)
 {
-	settle_run(r);
+	if (r->ops->show)
+		r->ops->show(r);
 	name_modules(r);
 }
 
@@ -381,13 +387,12 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 
 	if (r->nofile)
 		return 0;
-	settle_run(r);
 	records = r->rows->aggregate.records;
 	if (!records && !may_be_empty(r))
 		return 0;
 	if (r->written_ns && records == r->written_records)
 		return 0;
-	name_modules(r);
+	show_run(r);
 	if (!first && !r->claimed && has_own_name(r))
 		err = set_aside(r);
 	if (!err)
@@ -420,7 +425,7 @@ int cp_dump_numbered(struct cp_run *r, const struct cp_config *c, const char *re
 	if (r->nofile)
 		return 0;
 	number = ++r->dumps;
-	bring_up_to_date(r);
+	show_run(r);
 	/* A companion with nothing to show gets no file: of the last seconds, one without times. */
 	if (r->ops->parent != r->mode &&
 	    (!r->rows->aggregate.records || (r->since_ns && !r->times.seen)))
@@ -448,7 +453,7 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 	struct cp_file_sink f;
 	int err, closed;
 
-	bring_up_to_date(r);
+	show_run(r);
 	err = cp_sink_file_open(&f, path);
 	if (err)
 		return err;
@@ -459,7 +464,7 @@ int cp_dump_to_path(struct cp_run *r, const struct cp_config *c, const char *pat
 
 int cp_dump_to_sink(struct cp_run *r, const struct cp_config *c, struct cp_sink *sink)
 {
-	bring_up_to_date(r);
+	show_run(r);
 	return write_profile(r, c, sink);
 }
 
@@ -469,7 +474,7 @@ int cp_dump_window(struct cp_run *r, struct cp_consumer *w, const struct cp_conf
 	static struct cp_run view; /* large */
 	int err;
 
-	bring_up_to_date(r);
+	show_run(r);
 	err = cp_consumers_end_window(r, w);
 	if (err)
 		return err;
@@ -485,7 +490,7 @@ int cp_dump_begin_window(struct cp_run *r, struct cp_consumer *w)
 {
 	int err;
 
-	settle_run(r);
+	show_run(r);
 	err = cp_consumers_end_window(r, w);
 	cp_consumers_confirm(w, !err);
 	return err;

@@ -197,6 +197,18 @@ void cp_consumers_rows_moved(struct cp_run *r, bool (*kept)(uint32_t row, const 
  * companion is written only if it has something to show.
  */
 
+/* The moment up to which files and windows go: that of the last cp_dump_settle. */
+struct cp_dump_moment {
+	uint64_t utc_ns;
+	struct cp_times_counter now;
+};
+extern struct cp_dump_moment cp_dump_moment;
+
+/* Settles those of RUNS that are running and whose bit is set in MODES, and takes the moment. Call
+ * it after a drain, once for all files and windows that are then written: the waits in one are
+ * those that the holders in another have caused. */
+void cp_dump_settle(struct cp_run *runs, uint32_t modes);
+
 /* Write to the run's own path: at exit, at a checkpoint, before exec. A process that isn't the
  * owner writes only if it has samples. WHEN is for messages ("at exit"). Returns 0, or a negative
  * errno after reporting the error once on stderr. */
@@ -403,9 +415,12 @@ struct cp_mode_ops {
 	/* Calls SEE for each number of a row of R that the mode keeps, which SEE may change: rows
 	 * that nobody needs are given up, and the others get new numbers. */
 	void (*rows)(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg);
-	/* Called before a dump to R's file or a window, after COLLECT: updates the values that must
-	 * be exact there. */
+	/* Called by cp_dump_settle, after COLLECT: updates the values that must be exact in files
+	 * and windows. */
 	void (*settle)(struct cp_run *r);
+	/* Called before the rows of R are written: several modes have these rows, with values of
+	 * their own. NULL = the values are there. */
+	void (*show)(struct cp_run *r);
 	/* Writes R's rows as the text that gperftools' functions return. */
 	int (*text)(struct cp_run *r, struct cp_sink *to);
 	/* Writes sums of R that are known without a drain to TO, which has room for

@@ -187,15 +187,40 @@ static uint64_t number_of(const char *key)
 	return value && !cp_text_parse_u64(&value, 10, &n) ? n : 0;
 }
 
-/* Returns the number of the mode that "mode=" names, below MODES, or -EINVAL. */
-static int mode_of(unsigned modes)
+/* Returns the mode below MODES whose name is the SIZE bytes at NAME, or -EINVAL. */
+static int find_mode(const char *name, size_t size, unsigned modes)
+{
+	for (unsigned m = 0; m < modes; m++)
+		if (cp_modes[m] && !strncmp(name, cp_modes[m]->name, size) &&
+		    !cp_modes[m]->name[size])
+			return (int)m;
+	return -EINVAL;
+}
+
+/* Returns the number of the mode that "mode=" names, or -EINVAL. */
+static int mode_of(void)
 {
 	const char *name = value_of("mode");
 
-	for (unsigned m = 0; name && m < modes; m++)
-		if (cp_modes[m] && !strcmp(name, cp_modes[m]->name))
-			return (int)m;
-	return -EINVAL;
+	return name ? find_mode(name, strlen(name), CP_MAIN_MODES) : -EINVAL;
+}
+
+/* Sets *L to the modes and companions that "mode=" names. Returns 0 or -EINVAL. */
+static int list_of(struct cp_window_list *l)
+{
+	const char *name = value_of("mode");
+
+	*l = (struct cp_window_list){ .count = 0 };
+	for (size_t n; name; name = name[n] ? name + n + 1 : NULL) {
+		int m;
+
+		n = strcspn(name, ",");
+		m = find_mode(name, n, CP_MODES);
+		if (m < 0 || cp_window_list_modes(l) & 1u << m)
+			return -EINVAL;
+		l->modes[l->count++] = (uint8_t)m;
+	}
+	return l->count ? 0 : -EINVAL;
 }
 
 /* ---- requests ---- */
@@ -235,7 +260,7 @@ static int start_modes(struct cp_control_message *reply)
 
 static int stop_modes(void)
 {
-	int m = mode_of(CP_MAIN_MODES);
+	int m = mode_of();
 	struct cp_window_call call = { .when = "at the stop", .discard = number_of("discard") };
 
 	if (m < 0)
@@ -254,7 +279,7 @@ static int stop_modes(void)
 /* Changes settings by request M. Adds the changes, or the reason of a failure, to the reply M. */
 static int set_setting(struct cp_control_message *m)
 {
-	int mode = mode_of(CP_MAIN_MODES);
+	int mode = mode_of();
 	struct cp_mode_set s = { .mode = (unsigned)mode, .name = value_of };
 
 	if (mode < 0)
@@ -279,20 +304,29 @@ static bool is_in_memory(int fd)
 	       S_ISREG(st.st_mode) && !cp_sys2(SYS_fstatfs, fd, &fs) && fs.f_type == TMPFS_MAGIC;
 }
 
-static int dump_mode(int fd)
+/* Writes the profiles of L to FD, and adds their lengths to the reply M. */
+static int hand_over(struct cp_control_message *m, int fd, const struct cp_window_list *l)
 {
-	int m = mode_of(CP_MODES);
+	for (unsigned i = 0; i < l->count; i++)
+		if (l->bytes[i])
+			add_value(m, &cp_session.runs[l->modes[i]], "bytes", l->bytes[i]);
+	return cp_fdwrite_all(fd, l->memory->data, l->memory->used, false);
+}
+
+static int dump_modes(struct cp_control_message *m, int fd)
+{
 	struct cp_memory_sink memory;
-	struct cp_window_call call = { .sink = &memory.sink,
+	struct cp_window_list list;
+	struct cp_window_call call = { .list = &list,
 				       .since_ns = cp_runs_since(number_of("last_ns")) };
 
-	if (m < 0 || !is_in_memory(fd))
+	if (list_of(&list) || !is_in_memory(fd))
 		return -EINVAL;
-	call.mode = (enum cprof_mode)m;
+	list.memory = &memory;
 	cp_sink_memory_open(&memory);
 	cp_collect_run(cp_window_dump, &call);
 	if (!call.result)
-		call.result = cp_fdwrite_all(fd, memory.data, memory.used, false);
+		call.result = hand_over(m, fd, &list);
 	cp_sink_memory_release(&memory);
 	return call.result;
 }
@@ -307,7 +341,7 @@ static uint32_t answering; /* futex: 1 until the answer was sent */
 /* A mode whose end calls functions of the program can't be ended here. */
 static int end_consumer(struct cp_window_take *t)
 {
-	enum cprof_mode parent = cp_runs_parent(t->mode);
+	enum cprof_mode parent = cp_runs_parent(t->list.modes[0]);
 
 	/* A mode that has a file goes on. */
 	if (cp_session.runs[parent].nofile && cp_modes[parent]->needs_thread &&
@@ -319,17 +353,18 @@ static int end_consumer(struct cp_window_take *t)
 	return cp_api_change_end(t->result);
 }
 
-static int take_to_file(struct cp_window_take *t, int fd)
+static int take_to_file(struct cp_control_message *m, struct cp_window_take *t, int fd)
 {
 	struct cp_memory_sink memory;
 
 	cp_sink_memory_open(&memory);
-	t->sink = fd >= 0 ? &memory.sink : NULL;
+	t->list.memory = &memory;
+	t->write = fd >= 0;
 	cp_collect_run(cp_window_take, t);
-	if (!t->result && fd >= 0)
-		t->result = cp_fdwrite_all(fd, memory.data, memory.used, false);
+	if (!t->result && t->write)
+		t->result = hand_over(m, fd, &t->list);
 	t->received = !t->result;
-	t->sink = NULL;
+	t->list.memory = NULL;
 	cp_sink_memory_release(&memory);
 	return t->result;
 }
@@ -337,17 +372,15 @@ static int take_to_file(struct cp_window_take *t, int fd)
 static int answer_window(struct cp_control_message *m, int fd)
 {
 	const char *what = value_of("do");
-	int mode = mode_of(CP_MODES);
 	uint64_t length = number_of("for_ns"), now = cp_sys_clock_ns(CLOCK_MONOTONIC);
-	struct cp_window_take t = { .mode = (enum cprof_mode)mode,
-				    .consumer = number_of("consumer"),
+	struct cp_window_take t = { .consumer = number_of("consumer"),
 				    .since = number_of("since"),
 				    .until = now + length,
 				    .last = number_of("last"),
 				    .peer = cp_control_socket_peer() };
 	int result;
 
-	if (mode < 0 || !t.consumer)
+	if (list_of(&t.list) || !t.consumer)
 		return -EINVAL;
 	if (what && !strcmp(what, "end"))
 		return end_consumer(&t);
@@ -357,7 +390,7 @@ static int answer_window(struct cp_control_message *m, int fd)
 	if (!length || length > FOR_MAX_NS)
 		return -EINVAL;
 	cp_store_seqcst(&answering, 1);
-	result = take_to_file(&t, fd);
+	result = take_to_file(m, &t, fd);
 	cp_control_socket_number(m, "end", t.end);
 	if (cp_load_relaxed(&cp_session.ending))
 		cp_control_socket_number(m, "ending", 1);
@@ -430,7 +463,7 @@ void cp_control_answer_request(struct cp_control_message *m, int fd)
 		cp_collect_run(status, m);
 		m->result = stop_modes();
 		break;
-	case CP_CONTROL_DUMP: m->result = dump_mode(fd); break;
+	case CP_CONTROL_DUMP: m->result = dump_modes(m, fd); break;
 	case CP_CONTROL_WINDOW: m->result = answer_window(m, fd); break;
 	case CP_CONTROL_SET:
 		cp_collect_run(status, m);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "collect/collect.h"
+#include "session/window.h"
 #include "base/text.h"
 
 struct cp_session cp_session;
@@ -153,7 +154,7 @@ int cp_runs_end(unsigned m, const char *when)
 		return 0;
 	if (r->ops->stop)
 		r->ops->stop(r);
-	cp_drain_all(cp_session.runs, &cp_session.modules);
+	cp_window_settle(1u << m);
 	err = cp_dump_final(r, &cp_session.config, when);
 	r->running = false;
 	release_rows(r);

@@ -88,7 +88,13 @@ static int write_all(const char *when, bool before_exec)
 	return first;
 }
 
-/* The modes' files are of the moment of the drain before. */
+void cp_window_settle(uint32_t modes)
+{
+	cp_drain_all(cp_session.runs, &cp_session.modules);
+	cp_dump_settle(cp_session.runs, modes);
+}
+
+/* MODES: CP_REQUEST_DUMP_OF. The files are of the moment of the last settle. */
 static int dump_numbered(uint32_t modes, const char *reason, uint64_t since_ns)
 {
 	int first = 0;
@@ -115,7 +121,7 @@ static void dump_on(bool at_once)
 
 	if (!cp_dump_on_look(at_once))
 		return;
-	cp_drain_all(cp_session.runs, &cp_session.modules);
+	cp_window_settle(CP_WINDOW_EVERY);
 	reason = cp_dump_on_reason(&since);
 	dump_numbered(CP_REQUEST_DUMP, reason, since);
 	cp_dump_on_dumped();
@@ -188,7 +194,10 @@ static void serve_runs(uint32_t requests)
 		cp_window_plan_checkpoint();
 		return;
 	}
-	cp_drain_all(cp_session.runs, &cp_session.modules);
+	if (requests & CP_REQUEST_DUMP || checkpoint)
+		cp_window_settle(CP_WINDOW_EVERY);
+	else
+		cp_drain_all(cp_session.runs, &cp_session.modules);
 	if (requests & CP_REQUEST_DUMP)
 		dump_numbered(requests, NULL, 0);
 	if (checkpoint) {
@@ -336,7 +345,7 @@ void cp_window_write(void *arg)
 		return;
 	cp_own_time_work_begin();
 	cp_reserve_use_all();
-	cp_drain_all(cp_session.runs, &cp_session.modules);
+	cp_window_settle(CP_WINDOW_EVERY);
 	c->result = write_all(c->when, c->before_exec);
 	cp_own_time_work_end();
 	/* This takes time, and the windows cover the time until now. */
@@ -433,26 +442,54 @@ void cp_window_asked(void *arg)
 	cp_own_time_work_begin();
 	dump_on(true);
 	if (asked & CP_REQUEST_DUMP) {
-		cp_drain_all(cp_session.runs, &cp_session.modules);
+		cp_window_settle(CP_WINDOW_EVERY);
 		dump_numbered(asked, NULL, 0);
 	}
 	cp_own_time_work_end();
 }
 
+uint32_t cp_window_list_modes(const struct cp_window_list *l)
+{
+	uint32_t modes = 0;
+
+	for (unsigned i = 0; i < l->count; i++)
+		modes |= 1u << l->modes[i];
+	return modes;
+}
+
+static int dump_list(const struct cp_window_call *c)
+{
+	struct cp_window_list *l = c->list;
+	int first = -ESRCH;
+
+	for (unsigned i = 0; i < l->count; i++) {
+		struct cp_run *r = &cp_session.runs[l->modes[i]];
+		size_t before = l->memory->used;
+		int err;
+
+		if (!r->running)
+			continue;
+		r->since_ns = c->since_ns;
+		err = cp_dump_to_sink(r, &cp_session.config, &l->memory->sink);
+		r->since_ns = 0;
+		if (err)
+			return err;
+		l->bytes[i] = l->memory->used - before;
+		first = 0;
+	}
+	return first;
+}
+
 static int dump_one(const struct cp_window_call *c)
 {
 	struct cp_run *r = &cp_session.runs[c->mode];
-	int err;
 
 	if (!r->running)
 		return -ESRCH;
 	if (c->as_text)
 		return r->ops->text ? r->ops->text(r, c->sink) : -EINVAL;
-	r->since_ns = c->since_ns;
-	err = c->path ? cp_dump_to_path(r, &cp_session.config, c->path)
-		      : cp_dump_to_sink(r, &cp_session.config, c->sink);
-	r->since_ns = 0;
-	return err;
+	return c->path ? cp_dump_to_path(r, &cp_session.config, c->path)
+		       : cp_dump_to_sink(r, &cp_session.config, c->sink);
 }
 
 void cp_window_dump(void *arg)
@@ -464,9 +501,12 @@ void cp_window_dump(void *arg)
 		return;
 	}
 	cp_own_time_work_begin();
-	cp_drain_all(cp_session.runs, &cp_session.modules);
-	c->result =
-		c->path || c->sink ? dump_one(c) : dump_numbered(c->modes, c->when, c->since_ns);
+	cp_window_settle(c->list	      ? cp_window_list_modes(c->list)
+			 : c->path || c->sink ? 1u << c->mode
+					      : CP_WINDOW_EVERY);
+	c->result = c->list		 ? dump_list(c)
+		    : c->path || c->sink ? dump_one(c)
+					 : dump_numbered(c->modes, c->when, c->since_ns);
 	cp_own_time_work_end();
 }
 

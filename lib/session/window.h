@@ -25,11 +25,23 @@ void cp_last_window_send(void);
 
 struct cp_helper;
 
+/* Profiles of one moment, one after the other in MEMORY. */
+struct cp_window_list {
+	struct cp_memory_sink *memory;
+	unsigned count;
+	uint8_t modes[CP_MODES];
+	uint64_t bytes[CP_MODES]; /* out: lengths; 0 = the mode isn't on */
+};
+
+/* Returns the modes of L as bits. */
+uint32_t cp_window_list_modes(const struct cp_window_list *l);
+
 struct cp_window_call {
 	const char *when; /* "at exit", for messages; for a numbered dump: the reason, or NULL */
-	enum cprof_mode mode; /* for a dump to PATH or SINK */
-	const char *path;     /* for a dump, or NULL */
-	struct cp_sink *sink; /* for a dump, or NULL */
+	enum cprof_mode mode;	     /* for a dump to PATH or SINK */
+	const char *path;	     /* for a dump, or NULL */
+	struct cp_sink *sink;	     /* for a dump, or NULL */
+	struct cp_window_list *list; /* for a dump of several modes, or NULL */
 	bool before_exec;
 	bool as_text;			/* for a dump of the heap to SINK */
 	uint64_t since_ns;		/* for a dump, as in struct cp_run */
@@ -64,8 +76,13 @@ void cp_window_finish(void *arg);
 /* At the end of the process: serves the dump requests that the collector no longer serves. ARG is
  * not used. */
 void cp_window_asked(void *arg);
-/* Writes MODE to PATH or SINK, or all modes to the next number. -ESRCH if no mode is on. */
+/* Writes MODE to PATH or SINK, the modes of LIST, or all modes to the next number. -ESRCH if no
+ * mode of them is on. */
 void cp_window_dump(void *arg);
+/* Drains the rings, and settles MODES, a bit for each: what is written next is of this moment.
+ * Under the collector's lock. */
+void cp_window_settle(uint32_t modes);
+#define CP_WINDOW_EVERY UINT32_MAX
 /* Drains the rings. ARG is not used. */
 void cp_window_drain(void *arg);
 /* Drains the rings and records which modules are loaded. ARG is a uint64_t, from
@@ -94,25 +111,28 @@ uint64_t cp_window_due(void);
  */
 
 struct cp_window_take {
-	enum cprof_mode mode;
-	uint64_t consumer;    /* the number that the client drew */
-	uint64_t until;	      /* monotonic ns: time at which the consumer is forgotten */
-	uint64_t since;	      /* END of the client's last window; 0 = it has none */
-	struct cp_sink *sink; /* NULL: begin a window and write nothing */
-	uint64_t end;	      /* out: monotonic ns */
-	int peer;	      /* process id of the client; 0 = it is in another pid namespace */
-	bool all;	      /* begin at the mode's start, if no row was given up since */
-	bool last;	      /* the client listens for the rest at the process's end */
-	bool received;	      /* argument of cp_window_take_confirm */
-	int result;	      /* out: 0 or a negative errno: base/control.h */
+	/* The mode, and companions of it that are wanted, too: those that aren't on are left out.
+	 */
+	struct cp_window_list list;
+	uint64_t consumer; /* the number that the client drew */
+	uint64_t until;	   /* monotonic ns: time at which the consumer is forgotten */
+	uint64_t since;	   /* END of the client's last window; 0 = it has none */
+	bool write;	   /* write the window; false: begin one */
+	uint64_t end;	   /* out: monotonic ns */
+	int peer;	   /* process id of the client; 0 = it is in another pid namespace */
+	bool all;	   /* begin at the mode's start, if no row was given up since */
+	bool last;	   /* the client listens for the rest at the process's end */
+	bool received;	   /* argument of cp_window_take_confirm */
+	int result;	   /* out: 0 or a negative errno: base/control.h */
 };
 
-/* Writes the consumer's window to SINK, or begins one. */
+/* Writes the consumer's windows to LIST, or begins them, at one moment. RESULT is the first
+ * one's. */
 void cp_window_take(void *arg);
 /* The client has the window that cp_window_take wrote, if RECEIVED; else the consumer's next window
  * has its contents, too. Gives up rows that nobody needs. */
 void cp_window_take_confirm(void *arg);
-/* Forgets the consumer in MODE and its companions. A mode without a file ends with its last
+/* Forgets the consumer in the mode and all its companions. A mode without a file ends with its last
  * consumer. */
 void cp_window_take_end(void *arg);
 

@@ -22,7 +22,7 @@ static int find_window(struct cp_run *r, const struct cp_window_take *t, struct 
 		return -EUSERS;
 	/* The mode has begun anew, by an exec or because somebody turned it off and on, so the
 	 * window is the whole time of the mode. */
-	if (t->sink && (!t->since || t->since > r->start_ns || r->gave_up))
+	if (t->write && (!t->since || t->since > r->start_ns || r->gave_up))
 		err = -ESTALE;
 	return err;
 }
@@ -36,13 +36,26 @@ static void extend(const struct cp_run *r, uint64_t until)
 		*end = until;
 }
 
-static int take_window(struct cp_run *r, struct cp_window_take *t)
+static int write_window(struct cp_run *r, struct cp_window_take *t, struct cp_consumer *c,
+			uint64_t *bytes)
+{
+	struct cp_memory_sink *memory = t->list.memory;
+	size_t before = memory->used;
+	int err = cp_dump_window(r, c, &cp_session.config, &memory->sink);
+
+	if (err)
+		memory->used = before;
+	*bytes = memory->used - before;
+	t->end = c->next.ns;
+	return err;
+}
+
+static int take_window(struct cp_run *r, struct cp_window_take *t, uint64_t *bytes)
 {
 	struct cp_consumer *c;
 	int err, begun;
 
 	cp_consumers_expire(r, cp_sys_clock_ns(CLOCK_MONOTONIC));
-	cp_drain_all(cp_session.runs, &cp_session.modules);
 	err = find_window(r, t, &c);
 	if (!c)
 		return err;
@@ -51,11 +64,8 @@ static int take_window(struct cp_run *r, struct cp_window_take *t)
 	extend(r, t->until);
 	/* An answer without a confirmation did not arrive. */
 	cp_consumers_confirm(c, false);
-	if (t->sink && !err) {
-		err = cp_dump_window(r, c, &cp_session.config, t->sink);
-		t->end = c->next.ns;
-		return err;
-	}
+	if (t->write && !err)
+		return write_window(r, t, c, bytes);
 	/* A new consumer begins with the mode. */
 	if (t->all && (c->follows || (c->begin.ns == r->start_ns && !r->gave_up))) {
 		t->end = c->begin.ns;
@@ -73,37 +83,49 @@ static int take_window(struct cp_run *r, struct cp_window_take *t)
 void cp_window_take(void *arg)
 {
 	struct cp_window_take *t = arg;
-	struct cp_run *r = &cp_session.runs[t->mode];
+	struct cp_window_list *l = &t->list;
 
 	/* A process that is writing its end gets no new followers, because its files are pushed. */
-	if (!r->running || (t->all && cp_session.finished)) {
+	if (!cp_session.runs[l->modes[0]].running || (t->all && cp_session.finished)) {
 		t->result = -ESRCH;
 		return;
 	}
 	cp_own_time_work_begin();
-	t->result = take_window(r, t);
+	cp_window_settle(cp_window_list_modes(l));
+	t->result = take_window(&cp_session.runs[l->modes[0]], t, &l->bytes[0]);
+	/* A client that has been refused ends no window, so it gets none of the companions either.
+	 */
+	for (unsigned i = 1; i < l->count && (!t->result || t->result == -ESTALE); i++)
+		if (cp_session.runs[l->modes[i]].running)
+			take_window(&cp_session.runs[l->modes[i]], t, &l->bytes[i]);
 	cp_own_time_work_end();
+}
+
+static void confirm(struct cp_run *r, const struct cp_window_take *t)
+{
+	struct cp_consumer *c = r->running ? cp_consumers_find(r, t->consumer) : NULL;
+
+	if (!c)
+		return;
+	cp_consumers_confirm(c, t->received);
+	if (t->received && r->nofile)
+		cp_shrink_run(r);
 }
 
 void cp_window_take_confirm(void *arg)
 {
 	const struct cp_window_take *t = arg;
-	struct cp_run *r = &cp_session.runs[t->mode];
-	struct cp_consumer *c = r->running ? cp_consumers_find(r, t->consumer) : NULL;
 
-	if (!c)
-		return;
 	cp_own_time_work_begin();
-	cp_consumers_confirm(c, t->received);
-	if (t->received && r->nofile)
-		cp_shrink_run(r);
+	for (unsigned i = 0; i < t->list.count; i++)
+		confirm(&cp_session.runs[t->list.modes[i]], t);
 	cp_own_time_work_end();
 }
 
 void cp_window_take_end(void *arg)
 {
 	struct cp_window_take *t = arg;
-	struct cp_window_call end = { .mode = cp_runs_parent(t->mode), .discard = true };
+	struct cp_window_call end = { .mode = cp_runs_parent(t->list.modes[0]), .discard = true };
 	uint64_t until = 0; /* latest end of the remaining consumers */
 
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m)) {

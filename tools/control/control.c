@@ -78,6 +78,18 @@ void ct_control_nanoseconds(struct cp_control_message *m, double seconds)
 	free(text);
 }
 
+void ct_control_names(struct cp_control_message *m, const char *const *names, int count)
+{
+	char *list = ct_memory_strdup(names[0]), *longer;
+
+	for (int i = 1; i < count; i++, list = longer) {
+		longer = ct_memory_printf("%s,%s", list, names[i]);
+		free(list);
+	}
+	ct_control_line(m, "mode", list);
+	free(list);
+}
+
 /* ---- one process ---- */
 
 /* As ct_control_has_library; -1: unknown, because the process can't be examined. */
@@ -369,40 +381,119 @@ static const char *refuse_file(int fd)
 	return lseek(fd, 0, SEEK_SET) ? strerror(errno) : NULL;
 }
 
-struct ct_profile *ct_control_profile_read(int fd, char **why)
+static char *unreadable(const char *reason)
+{
+	return ct_memory_printf("the process's profile can't be read: %s", reason);
+}
+
+/* Reads the profile of IN, and closes it. */
+static struct ct_profile *read_profile(struct ct_input *in, char **why)
 {
 	struct ct_fault fault = { 0 };
 	struct ct_profile *p = NULL;
-	const char *reason = refuse_file(fd);
-	struct ct_input *in;
 
-	if (!reason) {
-		in = ct_input_descriptor(fd);
-		ct_input_limit(in, BYTES_MAX);
-		if (ct_read(&p, in, &fault))
-			reason = fault.text;
-		ct_input_close(in);
-	}
-	if (reason)
-		*why = ct_memory_printf("the process's profile can't be read: %s", reason);
+	ct_input_limit(in, BYTES_MAX);
+	if (ct_read(&p, in, &fault))
+		*why = unreadable(fault.text);
+	ct_input_close(in);
 	return p;
+}
+
+struct ct_profile *ct_control_profile_read(int fd, char **why)
+{
+	const char *reason = refuse_file(fd);
+
+	if (!reason)
+		return read_profile(ct_input_descriptor(fd), why);
+	*why = unreadable(reason);
+	return NULL;
+}
+
+/* Sends request M with a file in memory, FD, which the caller closes. Returns as
+ * ct_control_profile_ask. */
+static int ask(int pid, struct cp_control_message *m, int *fd, char **why)
+{
+	*fd = memfd_create("cprof", MFD_CLOEXEC);
+	*why = *fd < 0 ? ct_memory_printf("no file in memory: %s", strerror(errno))
+		       : ct_control_ask(pid, m, *fd);
+	return *why ? -EIO : m->result;
 }
 
 int ct_control_profile_ask(int pid, struct cp_control_message *m, struct ct_profile **p, char **why)
 {
-	int fd = memfd_create("cprof", MFD_CLOEXEC), err = 0;
+	int fd, err = ask(pid, m, &fd, why);
 
-	*why = fd < 0 ? ct_memory_printf("no file in memory: %s", strerror(errno))
-		      : ct_control_ask(pid, m, fd);
-	if (*why)
-		err = -EIO;
-	else if (m->result)
-		err = m->result;
-	else if (!(*p = ct_control_profile_read(fd, why)))
+	if (!err && !(*p = ct_control_profile_read(fd, why)))
 		err = -EIO;
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+/* Reads the profile in the next BYTES of FD. */
+static struct ct_profile *read_part(int fd, size_t bytes, char **why)
+{
+	struct ct_profile *p = NULL;
+	struct stat st;
+	char *part;
+
+	if (fstat(fd, &st) || bytes > (size_t)st.st_size) {
+		*why = unreadable("it is cut off");
+		return NULL;
+	}
+	part = ct_memory_alloc(bytes);
+	if (read(fd, part, bytes) == (ssize_t)bytes)
+		p = read_profile(ct_input_memory(part, bytes), why);
+	else
+		*why = unreadable("it is cut off");
+	free(part);
+	return p;
+}
+
+/* Reads those of NAMES that reply M has, which are in FD. */
+static int read_parts(const struct cp_control_message *m, int fd, const char *const *names,
+		      int count, struct ct_profile **p, char **why)
+{
+	const char *reason = refuse_file(fd);
+	bool any = false;
+
+	if (reason)
+		*why = unreadable(reason);
+	for (int i = 0; i < count && !*why; i++) {
+		size_t bytes = ct_control_mode_number(m, names[i], "bytes");
+
+		any |= bytes != 0;
+		p[i] = bytes ? read_part(fd, bytes, why) : NULL;
+	}
+	return *why ? -EIO : any ? 0 : -EINVAL;
+}
+
+char *ct_control_profile_older(int pid)
+{
+	return ct_memory_printf(
+		"process %s has an older libcprof: ask with the cprof of that version",
+		ct_control_name(pid));
+}
+
+int ct_control_profile_ask_all(int pid, struct cp_control_message *m, const char *const *names,
+			       int count, struct ct_profile **p, char **why)
+{
+	int fd, err;
+
+	memset(p, 0, (size_t)count * sizeof(*p));
+	ct_control_names(m, names, count);
+	err = ask(pid, m, &fd, why);
+	if (!err)
+		err = read_parts(m, fd, names, count, p, why);
+	if (err == -EINVAL)
+		*why = ct_control_profile_older(pid);
+	for (int i = 0; err && i < count; i++) {
+		ct_model_free(p[i]);
+		p[i] = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return *why ? -EIO : err;
 }
 
 /* A process in a container uses other paths for its files than we do. */

@@ -72,6 +72,8 @@ void ct_control_request(struct cp_control_message *m, enum cp_control_request re
 void ct_control_line(struct cp_control_message *m, const char *key, const char *value);
 /* The same for a length of time, "for_ns". */
 void ct_control_nanoseconds(struct cp_control_message *m, double seconds);
+/* The same for COUNT modes and companions, "mode". */
+void ct_control_names(struct cp_control_message *m, const char *const *names, int count);
 /* Asks process PID: M becomes the reply. FD is passed with the request, unless it is -1. Returns
  * NULL, or the reason why there is no reply, which the caller frees. */
 char *ct_control_ask(int pid, struct cp_control_message *m, int fd);
@@ -120,6 +122,14 @@ int ct_control_modes_find(const char *name);
  */
 int ct_control_profile_ask(int pid, struct cp_control_message *m, struct ct_profile **p,
 			   char **why);
+
+/* Asks for the profiles NAMES, COUNT modes and companions, of one moment: P[I] becomes that of
+ * NAMES[I], NULL if it isn't on. Returns as ct_control_profile_ask. */
+int ct_control_profile_ask_all(int pid, struct cp_control_message *m, const char *const *names,
+			       int count, struct ct_profile **p, char **why);
+
+/* Returns the message about process PID, whose library knows no lists of modes; to be freed. */
+char *ct_control_profile_older(int pid);
 
 /* Reads the profile in FD. Returns NULL with the reason in *WHY. */
 struct ct_profile *ct_control_profile_read(int fd, char **why);
@@ -311,10 +321,9 @@ struct ct_window;
 /* A window as the process knows it. Any program that has this id can go on with the window. */
 struct ct_window_id {
 	uint64_t consumer; /* a random number, not 0 */
-	/* The end of the last take as the process counts time, of the mode and of its companions;
-	 * 0: nothing was taken yet. CT_WINDOW_ALL: the first take has all since the mode's start.
-	 */
-	uint64_t since[1 + CT_COMPANIONS];
+	/* The end of the last take as the process counts time; 0: nothing was taken yet.
+	 * CT_WINDOW_ALL: the first take has all since the mode's start. */
+	uint64_t since;
 };
 
 #define CT_WINDOW_ALL UINT64_C(1)

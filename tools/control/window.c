@@ -31,7 +31,10 @@ struct ct_window {
 	struct ct_last_window
 		*last; /* connection on which the process sends its last windows; or NULL */
 	struct ct_window_id *id, own;
-	bool off[PROFILES]; /* this companion is not on, or not wanted */
+	/* The profiles that are wanted: the mode's, and those of companions. WHERE: their places in
+	 * what is taken, 0 for the mode. */
+	const char *names[PROFILES];
+	int where[PROFILES], count;
 };
 
 /* ---- the process ---- */
@@ -71,23 +74,7 @@ static int ask_window(const struct ct_window *w, struct cp_control_message *m, i
 	return m->result;
 }
 
-/* The same for a request whose reply is a profile. */
-static int get_profile(const struct ct_window *w, struct cp_control_message *m,
-		       struct ct_profile **p, char **why)
-{
-	int err = ct_control_profile_ask(w->pid, m, p, why);
-
-	if (err && !*why)
-		*why = window_failed(w, m, err);
-	return err;
-}
-
-/* ---- windows of the mode (0) and of its companions (1, ...) ---- */
-
-static const char *name_of(const struct ct_window *w, int which)
-{
-	return which ? w->mode->companions[which - 1].name : w->mode->name;
-}
+/* ---- windows of the mode and of its companions ---- */
 
 static void add_number(struct cp_control_message *m, const char *key, uint64_t value)
 {
@@ -97,11 +84,9 @@ static void add_number(struct cp_control_message *m, const char *key, uint64_t v
 	free(text);
 }
 
-static void request(const struct ct_window *w, struct cp_control_message *m, int which,
-		    const char *what)
+static void request(const struct ct_window *w, struct cp_control_message *m, const char *what)
 {
 	ct_control_request(m, CP_CONTROL_WINDOW);
-	ct_control_line(m, "mode", name_of(w, which));
 	add_number(m, "consumer", w->id->consumer);
 	ct_control_nanoseconds(m, w->lease);
 	if (w->last)
@@ -110,46 +95,51 @@ static void request(const struct ct_window *w, struct cp_control_message *m, int
 		ct_control_line(m, "do", what);
 }
 
-static int begin_mode(struct ct_window *w, int which, bool from_start, char **why)
+static int begin_all(struct ct_window *w, bool from_start, char **why)
 {
 	struct cp_control_message m;
 	int err;
 
-	request(w, &m, which, from_start ? "all" : "begin");
+	request(w, &m, from_start ? "all" : "begin");
+	ct_control_names(&m, w->names, w->count);
 	err = ask_window(w, &m, -1, why);
+	if (err == -EINVAL) {
+		free(*why);
+		*why = ct_control_profile_older(w->pid);
+	}
 	if (!err)
-		w->id->since[which] = ct_control_number(&m, "end");
+		w->id->since = ct_control_number(&m, "end");
 	return err;
 }
 
-static int take_once(struct ct_window *w, int which, struct ct_profile **p, bool *ending,
-		     char **why)
+static int take_once(struct ct_window *w, struct ct_profile *p[PROFILES], bool *ending, char **why)
 {
 	struct cp_control_message m;
 	uint64_t end;
 	int err;
 
-	request(w, &m, which, NULL);
-	add_number(&m, "since", w->id->since[which]);
-	err = get_profile(w, &m, p, why);
+	request(w, &m, NULL);
+	add_number(&m, "since", w->id->since);
+	err = ct_control_profile_ask_all(w->pid, &m, w->names, w->count, p, why);
+	if (err && !*why)
+		*why = window_failed(w, &m, err);
 	end = err == -EIO ? 0 : ct_control_number(&m, "end");
 	if (end)
-		w->id->since[which] = end;
+		w->id->since = end;
 	*ending = err != -EIO && ct_control_number(&m, "ending");
 	return err;
 }
 
 /* A window that goes on begins anew if the process has forgotten it, or has given up the rows at
  * its begin. */
-static int take_mode(struct ct_window *w, int which, struct ct_profile **p, bool *ending,
-		     char **why)
+static int take_all(struct ct_window *w, struct ct_profile *p[PROFILES], bool *ending, char **why)
 {
-	int err = take_once(w, which, p, ending, why);
+	int err = take_once(w, p, ending, why);
 
 	if (err != -ESTALE || w->id == &w->own)
 		return err;
 	free(*why);
-	return take_once(w, which, p, ending, why);
+	return take_once(w, p, ending, why);
 }
 
 /* ---- open, take, close ---- */
@@ -197,27 +187,12 @@ static int turn_on(struct ct_window *w, const struct ct_window_how *how, char **
 	return err;
 }
 
-static int begin_all(struct ct_window *w, bool from_start, char **why)
-{
-	int err = begin_mode(w, 0, from_start, why);
-
-	for (int i = 1; i < PROFILES && !err; i++) {
-		char *no_companion = NULL;
-
-		/* A window of the mode goes on without a companion that is off. */
-		if (name_of(w, i) && !w->off[i])
-			w->off[i] = begin_mode(w, i, from_start, &no_companion) == -ESRCH;
-		free(no_companion);
-	}
-	return err;
-}
-
 static int turn_on_and_begin(struct ct_window *w, const struct ct_window_how *how, char **why)
 {
 	int err = turn_on(w, how, why);
 
 	/* A window that goes on has begun already, and a mode with a file stays on by itself. */
-	if (err || (w->holds ? w->has_file : w->id->since[0] != 0))
+	if (err || (w->holds ? w->has_file : w->id->since != 0))
 		return err;
 	return begin_all(w, w->started || how->from_start || w->holds, why);
 }
@@ -229,6 +204,20 @@ struct ct_window_id ct_window_id_new(void)
 	while (getrandom(&id.consumer, sizeof(id.consumer), 0) < 0 || !id.consumer)
 		;
 	return id;
+}
+
+/* Chooses the mode and its companions; ONLY: no other companion. */
+static void choose(struct ct_window *w, const char *only)
+{
+	w->names[w->count++] = w->mode->name;
+	for (int i = 0; i < CT_COMPANIONS; i++) {
+		const char *name = w->mode->companions[i].name;
+
+		if (!name || (only && strcmp(name, only) != 0))
+			continue;
+		w->where[w->count] = i + 1;
+		w->names[w->count++] = name;
+	}
 }
 
 int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *how, char **why)
@@ -249,8 +238,7 @@ int ct_window_open(struct ct_window **to, int pid, const struct ct_window_how *h
 	w->own = ct_window_id_new();
 	w->id = how->id ? how->id : &w->own;
 	w->last = how->holds ? NULL : ct_last_window_listen(pid, w->id->consumer);
-	for (int i = 1; i < PROFILES && how->only; i++)
-		w->off[i] = !name_of(w, i) || strcmp(name_of(w, i), how->only) != 0;
+	choose(w, how->only);
 	err = turn_on_and_begin(w, how, why);
 	/* The last consumer has ended the mode in the meantime. */
 	if (err == -ESRCH) {
@@ -284,17 +272,6 @@ static void put_companion(const struct ct_window *w, struct ct_window_taken *to,
 	to->companions[which - 1] = p;
 }
 
-static void take_companion(struct ct_window *w, struct ct_window_taken *to, int which)
-{
-	struct ct_profile *p = NULL;
-	char *why = NULL;
-	bool ending;
-
-	take_mode(w, which, &p, &ending, &why);
-	free(why);
-	put_companion(w, to, which, p);
-}
-
 struct sent {
 	const struct ct_window *w;
 	struct ct_profile *p[PROFILES];
@@ -305,10 +282,10 @@ static void see_sent(const char *mode, struct ct_profile *p, void *arg)
 {
 	struct sent *s = arg;
 
-	for (int i = 0; i < PROFILES; i++) {
-		if (!name_of(s->w, i) || strcmp(mode, name_of(s->w, i)) != 0)
+	for (int i = 0; i < s->w->count; i++) {
+		if (strcmp(mode, s->w->names[i]) != 0)
 			continue;
-		ct_last_window_add(&s->p[i], p);
+		ct_last_window_add(&s->p[s->w->where[i]], p);
 		s->any |= !i;
 		return;
 	}
@@ -357,17 +334,18 @@ static enum ct_window_result no_profile(struct ct_window *w, int err, struct ct_
 
 enum ct_window_result ct_window_take(struct ct_window *w, struct ct_window_taken *to, char **why)
 {
+	struct ct_profile *p[PROFILES];
 	int err;
 
 	*why = NULL;
 	memset(to, 0, sizeof(*to));
 	ct_last_window_turn_away(w->last);
-	err = take_mode(w, 0, &to->profile, &to->ending, why);
+	err = take_all(w, p, &to->ending, why);
 	if (err)
 		return no_profile(w, err, to, why);
-	for (int i = 1; i < PROFILES; i++)
-		if (name_of(w, i) && !w->off[i])
-			take_companion(w, to, i);
+	to->profile = p[0];
+	for (int i = 1; i < w->count; i++)
+		put_companion(w, to, w->where[i], p[i]);
 	/* Needed if the process has called exec since. */
 	take_sent(w, to);
 	return CT_WINDOW_OK;

@@ -65,8 +65,7 @@ static struct ct_profile *dump_profile(const struct ct_serve_request *r, struct 
 	int err;
 
 	ct_control_request(&m, CP_CONTROL_DUMP);
-	ct_control_line(&m, "mode", r->route.kind->dump);
-	err = ct_control_profile_ask(r->route.pid, &m, &p, &why);
+	err = ct_control_profile_ask_all(r->route.pid, &m, &r->route.kind->dump, 1, &p, &why);
 	if (err)
 		request_failed(r, out, why, err);
 	else
@@ -236,8 +235,8 @@ static struct ct_window *open_window(const struct ct_serve_request *r, struct ct
 	struct ct_window *w;
 
 	reply->id = r->window->id;
-	for (int i = 0; is_delta && !r->window->id.since[0] && i <= CT_COMPANIONS; i++)
-		reply->id.since[i] = CT_WINDOW_ALL;
+	if (is_delta && !r->window->id.since)
+		reply->id.since = CT_WINDOW_ALL;
 	/* If this worker dies, the server ends the window at once. */
 	reply->lease = 0;
 	*err = ct_window_open(&w, r->route.pid, &how, why);
@@ -285,14 +284,13 @@ static void save(struct ct_serve_out *out, struct ct_profile *p)
 static struct ct_window *take_window(const struct ct_serve_request *r, struct ct_serve_out *out,
 				     struct ct_window_taken *t, char **why, int *err)
 {
-	bool first_look = r->route.what == CT_SERVE_FLAME && !r->window->id.since[0];
+	bool first_look = r->route.what == CT_SERVE_FLAME && !r->window->id.since;
 	struct ct_window *w = open_window(r, out, false, why, err);
 
 	if (!w)
 		return NULL;
 	wait_for_window(r, out, w, first_look ? FIRST_LOOK_SECONDS : r->seconds);
-	if (ct_window_take(w, t, why) != CT_WINDOW_STOPPED ||
-	    out->reply->id.since[0] != CT_WINDOW_ALL)
+	if (ct_window_take(w, t, why) != CT_WINDOW_STOPPED || out->reply->id.since != CT_WINDOW_ALL)
 		return w;
 	/* The process knows a first delta's window only from its take on. Another client has ended
 	 * the mode before. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cprof dump: a running process's profiles up to now. The process answers over its control socket
- * with the profile in a file in memory; the files are written here, with this user's rights.
+ * with all of them, of one moment, in a file in memory; the files are written here, with this
+ * user's rights.
  */
 #include <errno.h>
 #include <signal.h>
@@ -27,17 +28,27 @@ static const struct ct_option options[] = {
 };
 static const struct ct_option *const tables[] = { options, ct_times_window_options, NULL };
 
-/* The companions' profiles, and the parts of their file names. A process that doesn't make one has
- * no samples for it. */
+/* The profiles, and the parts of the companions' file names. A process that doesn't make a
+ * companion has no samples for it. */
 static const struct {
 	int mode;
 	const char *name, *infix;
-} views[] = {
-	{ CT_HEAP, "peak", "peak" },	       { CT_HEAP, "mmap", "mmap" },
-	{ CT_HEAP, "lifetimes", "lifetimes" }, { CT_HEAP, "fragmentation", "fragmentation" },
-	{ CT_LOCK, "holders", "holders" },     { CT_LOCK, "wakers", "wakers" },
+} all[] = {
+	{ CT_CPU, "cpu", NULL },
+	{ CT_WALL, "wall", NULL },
+	{ CT_HEAP, "heap", NULL },
+	{ CT_HEAP, "peak", "peak" },
+	{ CT_HEAP, "mmap", "mmap" },
+	{ CT_HEAP, "lifetimes", "lifetimes" },
+	{ CT_HEAP, "fragmentation", "fragmentation" },
+	{ CT_LOCK, "lock", NULL },
+	{ CT_LOCK, "holders", "holders" },
+	{ CT_LOCK, "wakers", "wakers" },
+	{ CT_IO, "io", NULL },
 	{ CT_IO, "io_wakers", "wakers" },
+	{ CT_EVENT, "event", NULL },
 };
+#define ALL (int)(sizeof(all) / sizeof(*all))
 
 /* Prints WHY, and frees it. */
 static int say_why(char *why)
@@ -69,26 +80,6 @@ static int no_answer(int pid, char *why)
 			"%d\", or on the signal of CPROF_SIGNAL; without, the signal ends it\n",
 			pid);
 	return CT_FAILED;
-}
-
-/* Returns the profile NAME of process PID, or NULL with the reason in *WHY. */
-static struct ct_profile *ask_profile(int pid, const char *name, char **why)
-{
-	struct cp_control_message m;
-	struct ct_profile *p = NULL;
-	char last[32];
-	int err;
-
-	ct_control_request(&m, CP_CONTROL_DUMP);
-	ct_control_line(&m, "mode", name);
-	/* The process leaves out the rest, as cprof_dump_last does. */
-	snprintf(last, sizeof(last), "%.0f", my.last);
-	ct_control_line(&m, "last_ns", last);
-	err = ct_control_profile_ask(pid, &m, &p, why);
-	if (err && !*why)
-		*why = ct_memory_printf("process %s: %s: %s", ct_control_name(pid), name,
-					err == -ESRCH ? "the mode is off by now" : strerror(-err));
-	return p;
 }
 
 /* The first name that no file has, also of the views' files: dumps of one process are compared. A
@@ -140,46 +131,58 @@ static int keep_profile(struct ct_profile *p, int pid, const char *path)
 	return status;
 }
 
-/* Writes the companions that have samples, and times if those are asked for, to files beside PATH.
- */
-static int keep_views(int pid, int mode, const char *path)
+/* Writes P, which it frees, the profile of ALL[I], beside *PATH, the file of its mode, which is set
+ * for a mode. Of a companion only samples are written, and times if those are asked for. */
+static int keep_one(struct ct_profile *p, int pid, int i, char **path)
 {
-	int status = CT_OK;
+	char *beside;
+	int status;
 
-	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
-		char *beside, *why = NULL;
-		struct ct_profile *p;
-
-		if (views[i].mode != mode)
-			continue;
-		p = ask_profile(pid, views[i].name, &why);
-		free(why);
-		if (!p || !p->sample_count || (ct_times_window_active() && !p->times)) {
-			ct_model_free(p);
-			continue;
-		}
-		beside = ct_mode_options_infix(path, views[i].infix);
-		if (keep_profile(p, pid, beside))
-			status = CT_FAILED;
-		free(beside);
+	if (!all[i].infix) {
+		free(*path);
+		*path = !my.output		 ? free_path(pid, all[i].mode)
+			: strcmp(my.output, "-") ? ct_mode_options_absolute(my.output)
+						 : ct_memory_strdup("-");
+		return keep_profile(p, pid, *path);
 	}
+	if (!*path || !p->sample_count || (ct_times_window_active() && !p->times)) {
+		ct_model_free(p);
+		return CT_OK;
+	}
+	beside = ct_mode_options_infix(*path, all[i].infix);
+	status = keep_profile(p, pid, beside);
+	free(beside);
 	return status;
 }
 
-static int dump_mode(int pid, int mode)
+/* Asks for the profiles of the modes that are ON, which are all of one moment, and writes them. */
+static int dump_modes(int pid, const bool on[CT_MODES])
 {
-	char *why, *path;
-	struct ct_profile *p = ask_profile(pid, ct_control_modes[mode].name, &why);
-	int status;
+	struct cp_control_message m;
+	struct ct_profile *p[ALL];
+	const char *names[ALL];
+	char last[32], *path = NULL, *why;
+	int which[ALL], count = 0, err, status = CT_OK;
 
-	if (!p)
-		return say_why(why);
-	path = !my.output		? free_path(pid, mode)
-	       : strcmp(my.output, "-") ? ct_mode_options_absolute(my.output)
-					: ct_memory_strdup("-");
-	status = keep_profile(p, pid, path);
-	if (!status && strcmp(path, "-"))
-		status = keep_views(pid, mode, path);
+	for (int i = 0; i < ALL; i++)
+		if (on[all[i].mode] && (!all[i].infix || !my.output || strcmp(my.output, "-"))) {
+			names[count] = all[i].name;
+			which[count++] = i;
+		}
+	ct_control_request(&m, CP_CONTROL_DUMP);
+	/* The process leaves out the rest, as cprof_dump_last does. */
+	snprintf(last, sizeof(last), "%.0f", my.last);
+	ct_control_line(&m, "last_ns", last);
+	err = ct_control_profile_ask_all(pid, &m, names, count, p, &why);
+	if (err)
+		return say_why(why
+				       ?: ct_memory_printf("process %s: %s", ct_control_name(pid),
+							   err == -ESRCH
+								   ? "the modes are off by now"
+								   : strerror(-err)));
+	for (int i = 0; i < count; i++)
+		if (p[i] && keep_one(p[i], pid, which[i], &path))
+			status = CT_FAILED;
 	free(path);
 	return status;
 }
@@ -188,7 +191,7 @@ static int dump_process(int pid)
 {
 	bool on[CT_MODES] = { false };
 	char *why = ct_control_one(pid, see_modes, on);
-	int count = 0, status = CT_OK;
+	int count = 0;
 
 	if (why)
 		return no_answer(pid, why);
@@ -201,10 +204,7 @@ static int dump_process(int pid)
 						my.mode ? " is not on" : " is on"));
 	if (count > 1 && my.output)
 		return say_why(ct_memory_strdup("several modes are on: -output needs -mode"));
-	for (int m = 0; m < CT_MODES; m++)
-		if (on[m] && dump_mode(pid, m))
-			status = CT_FAILED;
-	return status;
+	return dump_modes(pid, on);
 }
 
 static int verb_dump(int argc, char **argv)

@@ -210,6 +210,7 @@ const struct cp_mode_ops cp_mode_heap = {
 	.collect = cp_heap_rows_collect,
 	.block = cp_heap_rows_block,
 	.settle = cp_heap_rows_settle,
+	.show = cp_heap_rows_settle,
 	.due = cp_heap_due,
 	.tick = cp_heap_tick,
 	.text = write_heap_text,
@@ -245,7 +246,7 @@ const struct cp_mode_ops cp_mode_peak = {
 	.report = cp_heap_report_peak,
 	.count = cp_heap_rows_count,
 	.start = start_nothing,
-	.settle = cp_heap_rows_settle,
+	.show = cp_heap_rows_settle,
 };
 
 static bool wants_mappings(const struct cp_config *c)
@@ -289,7 +290,7 @@ const struct cp_mode_ops cp_mode_mmap = {
 	.stop = stop_mappings,
 	.mark = cp_stack_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
-	.settle = cp_heap_rows_settle,
+	.show = cp_heap_rows_settle,
 	.fork_child = fork_mappings,
 };
 
@@ -333,7 +334,7 @@ const struct cp_mode_ops cp_mode_lifetimes = {
 	.start = start_nothing,
 	.mark = cp_stack_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
-	.settle = cp_heap_rows_settle,
+	.show = cp_heap_rows_settle,
 };
 
 static bool wants_census(const struct cp_config *c)
@@ -403,7 +404,7 @@ const struct cp_mode_ops cp_mode_fragmentation = {
 	.start = start_nothing,
 	.mark = cp_stack_depot_take_fresh,
 	.collect = cp_heap_rows_collect,
-	.settle = cp_heap_rows_settle,
+	.show = cp_heap_rows_settle,
 };
 
 #define CP_CONFIG_IN struct cp_heap_settings

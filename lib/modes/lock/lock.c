@@ -539,9 +539,25 @@ static void fork_child_holders(struct cp_run *r, struct cp_thread *keep)
 		cp_store_seqcst(&cp_lock_holders_on, 0);
 }
 
+/* Says how much less than the waits the rows sum to: what settle_holders has withheld. */
+static void report_open(struct cp_comments *out)
+{
+	struct cp_lock_sum open = { 0, 0 };
+
+	for (unsigned i = 0; i < open_count; i++)
+		add_sum(&open,
+			(struct cp_lock_sum){ open_now[i].values[0], open_now[i].values[1] });
+	if (open.count || open.delay)
+		cp_comments_line(out,
+				 "holders: %lu waits, %lu ns, come later: the threads that ended "
+				 "them are taking their stacks",
+				 L(open.count), L(open.delay));
+}
+
 static void report_holders(struct cp_comments *out, const struct cp_run *r,
 			   const struct cp_config *c)
 {
+	report_open(out);
 	cp_comments_line(
 		out,
 		"holders: %lu stacks of unlocks that somebody waited for; lost delay: %s s ring "
