@@ -221,6 +221,19 @@ m: 100 ms in 100 waits, 100% of all, 1 ms each, the longest 31 ms, 10.00% of wal
      10 ms         -  update
 END
 
+# A lock without a variable is named by who waits for it, too.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("contentions", "count"), ("delay", "nanoseconds")])
+app = p.mapping("/opt/app/app")
+for leaf, lock, function, ms in (("pthread_mutex_lock", "0x7f4afc000b90", "insert", 30), ("pthread_mutex_lock", "0x7f4afc000b90", "look", 10), ("__futex", None, "park", 5)):
+    p.sample([p.frame(leaf, mapping=p.mapping("/usr/lib/libc.so.6")), p.frame(function, mapping=app)], [1, ms * 10**6], {"lock": lock} if lock else {})
+p.write("nameless.pb")
+END
+"$cprof" locks nameless.pb 2>/dev/null | grep '^[^ W]' >out
+printf '%s\n' '0x7f4afc000b90 in insert: 40 ms in 2 waits, 88.89% of all, 20 ms each, 4.00% of wall time' '(no lock) in park: 5 ms in 1 wait, 11.11% of all, 5 ms each, 0.5% of wall time' |
+	cmp -s - out || fail "locks without a name: $(cat out)"
+
 same "waits" "$cprof" waits wall.pb <<'END'
 Threads waited 97 ms, 97.00% of their 100 ms, by cause and own function; 15 ms of it idle:
      40 ms 40.00%  lock

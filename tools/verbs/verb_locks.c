@@ -231,6 +231,20 @@ static void put_functions(const struct side *waiters, const struct side *right_s
 	}
 }
 
+/* Prints the lock's name. An address or "(no lock)" says nothing, so the function that waits most
+ * is named, too. */
+static void put_lock_name(const struct side *waiters, const char *lock)
+{
+	size_t at = 0;
+	const struct ct_sum *function = next_of(waiters, lock, &at);
+
+	ct_out_text(stdout, lock);
+	if (!function || (!ct_starts(lock, "0x") && *lock != '('))
+		return;
+	fputs(" in ", stdout);
+	ct_out_text(stdout, function->name + strlen(lock) + 1);
+}
+
 static void put_lock(const struct side *waiters, const struct side *holders,
 		     const struct side *wakers, const struct ct_sum *lock)
 {
@@ -241,7 +255,7 @@ static void put_lock(const struct side *waiters, const struct side *holders,
 	fputs(ct_out_paint(CT_BOLD), stdout);
 	if (lock->cause)
 		printf("%s ", lock->cause);
-	ct_out_text(stdout, lock->name);
+	put_lock_name(waiters, lock->name);
 	printf("%s: %s in ", ct_out_paint(CT_PLAIN),
 	       ct_numbers_format(number, lock->value, "nanoseconds", "auto"));
 	if (lock->count)
