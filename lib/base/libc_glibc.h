@@ -53,6 +53,10 @@ typedef int cp_libc_mmsg_flags;
 #define CP_LIBC_SYMVER(function, version) __asm__(".symver " #function ", " version);
 #endif
 #define CP_LIBC_PTHREAD_KILL
+/* Is sigtimedwait made again after a handler, with the whole time? */
+#define CP_LIBC_WAITS_AGAIN false
+/* sigtimedwait that isn't. */
+#define CP_LIBC_SIGTIMEDWAIT CP_REAL(sigtimedwait)
 
 /* Return the version of libc: "2.36". */
 static inline const char *cp_libc_version(void)

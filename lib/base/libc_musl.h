@@ -72,6 +72,20 @@ typedef unsigned cp_libc_mmsg_flags;
 /* There are no versions of functions. */
 #define CP_LIBC_SYMVER(function, version)
 #define CP_LIBC_PTHREAD_KILL __asm__("pthread_kill")
+#define CP_LIBC_WAITS_AGAIN true
+/* The system call, as a point where the thread can be cancelled. */
+#define CP_LIBC_SIGTIMEDWAIT(set, si, timeout)                                                     \
+	({                                                                                         \
+		int type_;                                                                         \
+		long result_;                                                                      \
+                                                                                                   \
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type_);                        \
+		result_ = cp_sys4(SYS_rt_sigtimedwait, (set), (si), (timeout), sizeof(uint64_t));  \
+		pthread_setcanceltype(type_, NULL);                                                \
+		if (result_ < 0)                                                                   \
+			errno = (int)-result_;                                                     \
+		result_ < 0 ? -1 : (int)result_;                                                   \
+	})
 
 extern struct r_debug *_dl_debug_addr;
 #define _r_debug (*_dl_debug_addr)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/libc.h"
 #include "host/signal/host_signal.h"
 
 int cp_thread_timer_create(const struct cp_thread *t, enum cprof_mode mode)

@@ -303,11 +303,12 @@ static int wait(const sigset_t *set, bool prof, siginfo_t *si, const struct time
 			if (take_held(si))
 				return SIGPROF;
 		}
-		if (sig && !is_now(timeout) && cp_signals_may_have_run(ends)) {
+		if (sig && !CP_LIBC_WAITS_AGAIN && !is_now(timeout) &&
+		    cp_signals_may_have_run(ends)) {
 			errno = EINTR;
 			return -1;
 		}
-		sig = CP_REAL(sigtimedwait)(set, si, still);
+		sig = CP_LIBC_SIGTIMEDWAIT(set, si, still);
 		if (sig < 0 ? errno != EINTR : sig != SIGPROF || !cp_send_self_take_sample(si))
 			return sig;
 		if (timeout) {

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/libc.h"
+
 /* Return true if the profiler's handler will get the wake-up. Any other handler would see a stray
  * signal. */
 static bool wakeup_is_handled(void)

@@ -15,7 +15,26 @@
 #ifndef CP_CORE_TIMES_H
 #define CP_CORE_TIMES_H
 
+#include <math.h>
+
 #include "core/model.h"
+
+/* Not libm's functions for double: those that a linker finds today are of glibc 2.29, and a release
+ * runs with 2.28. */
+static inline double ct_exp(double x)
+{
+	return (double)expl((long double)x);
+}
+
+static inline double ct_log(double x)
+{
+	return (double)logl((long double)x);
+}
+
+static inline double ct_pow(double x, double y)
+{
+	return (double)powl((long double)x, (long double)y);
+}
 
 #define CT_TIMES_FIELD 7361
 #define CT_TIMES_LATEST (UINT64_C(1) << 61)

@@ -32,7 +32,7 @@ struct rows {
 /* Writes NS so that -from reads it: "2.35s", "1m30s". DIGITS after the point. */
 const char *ct_timeline_draw_time(char *to, double ns, int digits)
 {
-	double s = ns / 1e9 + 0.5 * pow(10, -digits), whole = floor(s / 60);
+	double s = ns / 1e9 + 0.5 * ct_pow(10, -digits), whole = floor(s / 60);
 
 	if (s < 60)
 		snprintf(to, CT_NUMBER_ROOM, "%.*fs", digits, ns / 1e9);
@@ -242,7 +242,7 @@ static void put_row(const struct ct_timeline_view *v, const char *name, const do
 /* A time each so many columns, where its column is. */
 static void put_scale(const struct ct_timeline_view *v)
 {
-	double cell = cell_length(v), ten = pow(10, floor(log10(cell * 10))), step = ten;
+	double cell = cell_length(v), ten = ct_pow(10, floor(log10(cell * 10))), step = ten;
 	char *line = ct_memory_alloc(v->columns + CT_NUMBER_ROOM), text[CT_NUMBER_ROOM];
 
 	for (int i = 0; step < cell * 10; i++)

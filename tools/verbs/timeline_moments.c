@@ -125,7 +125,7 @@ static void fill_series(struct finding *f)
 
 /* Returns the natural logarithm of how improbable it is, at least, that pieces that each fall into
  * the window with probability Q sum up to IN there: the largest of
- * X * IN - sum(log(1 + Q * (exp(X * piece) - 1))) over X. It is concave in X. */
+ * X * IN - sum(ct_log(1 + Q * (ct_exp(X * piece) - 1))) over X. It is concave in X. */
 static double surprise(const struct series *s, double in, double q)
 {
 	double low = 0, high, best = 0, most = 0;
@@ -138,7 +138,7 @@ static double surprise(const struct series *s, double in, double q)
 		double slope = in, value = x * in;
 
 		for (int c = 0; c < CLASSES; c++) {
-			double e = s->number[c] > 0 ? exp(x * s->most[c]) : 1;
+			double e = s->number[c] > 0 ? ct_exp(x * s->most[c]) : 1;
 
 			slope -= s->number[c] * s->most[c] * q * e / (1 + q * (e - 1));
 			value -= s->number[c] * log1p(q * (e - 1));
@@ -155,8 +155,8 @@ static double distance(double in, double total, double q)
 {
 	double out = total - in;
 
-	return in * log(in / (total * q)) +
-	       (out > total * 1e-9 ? out * log(out / (total * (1 - q))) : 0);
+	return in * ct_log(in / (total * q)) +
+	       (out > total * 1e-9 ? out * ct_log(out / (total * (1 - q))) : 0);
 }
 
 /* Is a window apart from the moments of LIST, and from the surroundings of those whose functions
@@ -197,7 +197,7 @@ static void try_series(const struct finding *f, const struct series *s,
 			score = distance(in, s->total, q) / f->all;
 			if (score <= best->score * (1 + 1e-9) ||
 			    !is_apart(f, s, list, count, from, from + seconds * 1e9) ||
-			    surprise(s, in, q) < log((double)f->tries / FALSE_ALARM))
+			    surprise(s, in, q) < ct_log((double)f->tries / FALSE_ALARM))
 				continue;
 			*best = (struct ct_timeline_moment){ .file = f->t,
 							     .function = f->t->names[s->function],
@@ -317,7 +317,7 @@ static void name_threads(struct ct_timeline_moment *m)
 /* Returns a length of 1, 2 or 5 times a power of ten, of which at most BINS fit into LENGTH. */
 static double round_length(double length)
 {
-	double least = fmax(length / BINS, 1e6), ten = pow(10, floor(log10(least)));
+	double least = fmax(length / BINS, 1e6), ten = ct_pow(10, floor(log10(least)));
 
 	for (int i = 0; i < 4; i++)
 		if (ten * (double)(int[]){ 1, 2, 5, 10 }[i] >= least * (1 - 1e-9))

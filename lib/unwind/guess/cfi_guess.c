@@ -71,16 +71,22 @@ static bool is_return(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 	       cp_cfi_guess_is_generated(f, ra, copy);
 }
 
+static bool holds(const struct cp_cfi_module *m, uint64_t pc)
+{
+	return pc - m->start < m->end - m->start;
+}
+
 /* Is PC, without an FDE, the rest of the function at TO, whose FDE ends too early? glibc's clone
  * and clone3 are like that from the system call on. */
 static bool continues(const struct cp_cfi_module *m, uint64_t to, uint64_t pc, bool copy)
 {
-	return pc > to && pc - m->start < m->end - m->start &&
+	return pc > to && holds(m, pc) &&
 	       cp_cfi_table_start_before(m, pc, copy) == cp_cfi_table_start_before(m, to, copy);
 }
 
 /* Did the call before RA lead to the code of F, which has no FDE? If the call's target has an FDE,
- * F's code isn't the target: an earlier call left the word on the stack. */
+ * F's code isn't the target: an earlier call left the word on the stack. But an interposed function
+ * of the profiler jumps on to libc's. */
 static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 {
 	uint64_t pc = f->regs.r[CP_REG_PC], to;
@@ -91,9 +97,11 @@ static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 	to = cp_cfi_code_called(ra, copy);
 	if (!to || !cp_cfi_module_find(to, &m))
 		return POSSIBLE;
+	if (holds(&m, (uint64_t)(uintptr_t)cp_cfi_guess) && !holds(&m, pc))
+		return POSSIBLE;
 	if (copy ? has_copied_fde(to, &m) : has_fde(to, &m))
 		return continues(&m, to, pc, copy) ? POSSIBLE : STALE;
-	return pc - m.start < m.end - m.start ? SURE : POSSIBLE;
+	return holds(&m, pc) ? SURE : POSSIBLE;
 }
 
 /* Is V the frame pointer of a frame above ABOVE? */
@@ -309,22 +317,23 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 	return step_to(f, ra, fp + 2 * sizeof(fp));
 }
 
-/* Is this the function of libc that calls main? musl's has no unwind table. */
-static bool calls_main(const struct cp_cfi_frame *f, bool copy)
+/* Is this the function of libc that calls main, or a thread's first function? musl's have no unwind
+ * tables. */
+static bool calls_first(const struct cp_cfi_frame *f, bool copy)
 {
 	uint64_t pc = f->regs.r[CP_REG_PC];
-	const struct cp_cfi_module *libc = &cp_cfi_finder.lasting[1];
 	uint8_t code[CP_CFI_PASSES_ON_BYTES];
 
-	return pc - libc->start < libc->end - libc->start &&
-	       cp_cfi_code_read(pc, code, sizeof(code), copy) && cp_cfi_passes_on(code);
+	return holds(&cp_cfi_finder.lasting[1], pc) &&
+	       cp_cfi_code_read(pc, code, sizeof(code), copy) &&
+	       cp_cfi_passes_on(code, !cp_cfi_code_called(pc, copy));
 }
 
 enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 {
 	uint64_t sp, ra;
 
-	if (!exact && calls_main(f, copy))
+	if (!exact && calls_first(f, copy))
 		return CP_CFI_OUTERMOST;
 	if (!exact && by_frame_pointer(f, false, true, copy) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;

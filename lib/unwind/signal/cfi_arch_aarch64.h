@@ -44,7 +44,7 @@ static inline unsigned cp_cfi_register(unsigned column)
 #define CP_CFI_CALL_PUSHES 0
 /* See cfi_arch_x86_64.h; for musl, to which there is no port here. */
 #define CP_CFI_PASSES_ON_BYTES 1
-static inline bool cp_cfi_passes_on(const uint8_t *code)
+static inline bool cp_cfi_passes_on(const uint8_t *code, bool by_pointer)
 {
 	return false;
 }

@@ -108,10 +108,13 @@ static inline bool cp_cfi_aligned(const uint8_t *end)
 }
 
 /* Does CODE, after a call, pass the int result on as the only argument of the next call, as
- * exit(main(...)) does? */
-#define CP_CFI_PASSES_ON_BYTES 3
-static inline bool cp_cfi_passes_on(const uint8_t *code)
+ * exit(main(...)) does? Or, if the call was BY_POINTER, the pointer, as pthread_exit(start(...))
+ * does? */
+#define CP_CFI_PASSES_ON_BYTES 4
+static inline bool cp_cfi_passes_on(const uint8_t *code, bool by_pointer)
 {
+	if (by_pointer && code[0] == 0x48) /* mov %rax, %rdi */
+		code++;
 	return code[0] == 0x89 && code[1] == 0xc7 && code[2] == 0xe8; /* mov %eax, %edi; call */
 }
 
