@@ -22,4 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef __GLIBC__
+#include "musl.h"
+#endif
+
 #endif

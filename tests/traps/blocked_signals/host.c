@@ -339,12 +339,17 @@ static void *report_mask(void *arg)
 	return NULL;
 }
 
+/* Not every libc has it. */
+extern int pthread_attr_setsigmask_np(pthread_attr_t *, const sigset_t *) __attribute__((weak));
+
 static void by_attribute(void)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t seen;
 
+	if (!pthread_attr_setsigmask_np)
+		return;
 	pthread_attr_init(&attr);
 	EXPECT(pthread_attr_setsigmask_np(&attr, &full) == 0);
 	EXPECT(pthread_create(&thread, &attr, report_mask, &seen) == 0);

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	if (!pid)
 		child();
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-		printf("stopped by %s\n", sigabbrev_np(WSTOPSIG(status)));
+		printf("stopped by %s\n", strsignal(WSTOPSIG(status)));
 		EXPECT(ptrace(PTRACE_CONT, pid, NULL, NULL) == 0);
 	}
 	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 3);
