@@ -13,7 +13,8 @@
 #define gsignal raise
 #define statx(...) ((int)syscall(SYS_statx, __VA_ARGS__))
 #define tgkill(...) ((int)syscall(SYS_tgkill, __VA_ARGS__))
-#define preadv2(fd, parts, n, at, flags) ((int)syscall(SYS_preadv2, fd, parts, n, at, 0, flags))
+#define preadv2(fd, parts, n, at, flags)                                                           \
+	((int)syscall(SYS_preadv2, fd, parts, n, (long)(at), 0L, flags))
 
 static inline void (*sysv_signal(int sig, void (*handler)(int)))(int)
 {

@@ -55,9 +55,11 @@ static void record_end(struct image *im, size_t from)
 #if defined(__x86_64__)
 #define CIE_HEAD "\001zR\0\001\170\020\001\033"
 #define CIE_PROGRAM "\014\007\010\220\001"
+#define CIE_HEAD_OF_COMPILERS CIE_HEAD
 #else
 #define CIE_HEAD "\001zR\0\001\170\036\001\033"
 #define CIE_PROGRAM "\014\037\0"
+#define CIE_HEAD_OF_COMPILERS "\001zR\0\004\170\036\001\033" /* code counted in instructions */
 #endif
 #define BYTES(s) (s), sizeof(s) - 1
 

@@ -66,7 +66,8 @@ static void learn_module(const char *name, void *inside)
 	for (; count; count--, entry += 2)
 		learn_function(m.hdr + (uint64_t)(int64_t)entry[1]);
 	printf("# %s: %u places learnt, %u left to the row\n", name, learnt, left);
-	CHECK(learnt > 20 * left);
+	/* aarch64 saves far away in frames of 1 KiB, of which a small program may have many. */
+	CHECK(learnt > 10 * left);
 }
 
 TEST(test_real_functions_give_the_rows_rules)
@@ -85,7 +86,7 @@ TEST(test_real_functions_give_the_rows_rules)
 static uint32_t rule_of(const char *cie, size_t cie_size, const void *program, size_t size,
 			uint64_t offset)
 {
-	image_make(&image, BYTES(CIE_HEAD), cie, cie_size, program, size);
+	image_make(&image, BYTES(CIE_HEAD_OF_COMPILERS), cie, cie_size, program, size);
 	begin(&image.module);
 	return learn(image_code(&image) + offset, false);
 }
@@ -100,7 +101,7 @@ TEST(test_what_is_not_known_is_left_to_the_row)
 	CHECK(!RULE("\101\012\012\012\016\020", 4)); /* nested too deep */
 	CHECK(!RULE("\101\012\012\012\016\020\101\013", 4));
 	CHECK(!RULE("\101\077", 4));		     /* unknown */
-	CHECK(!RULE("\101\016", 4));		     /* cut */
+	CHECK(!RULE("\101\100\016", 4));	     /* cut: nothing fills it up */
 	CHECK(!RULE("\101\016\020\206\200\001", 4)); /* saved far away */
 	CHECK(!RULE("\101\016\014", 4));	     /* no word's multiple */
 	CHECK(!rule_of(BYTES(CIE_PROGRAM "\016\020"), BYTES("\101\016\020"), 0));

@@ -78,9 +78,9 @@ static void test_the_cache_is_left_alone_while_a_module_goes(void)
 
 	CHECK(cp_cfi_lasting((uint64_t)&run_chains));
 	CHECK(cp_cfi_lasting((uint64_t)&gnu_get_libc_version));
-	CHECK(cp_cfi_finder.kept);
 	if (cp_sys_peek(&word, (uint64_t)&modules_unstable, 1) != 1)
 		SKIP("process_vm_readv is refused");
+	CHECK(cp_cfi_finder.kept);
 	saved = let_all_go();
 	modules_unstable = false;
 	test_plain_chain();
@@ -185,7 +185,7 @@ static void test_snapshot_of_modules(void)
 	cp_cfi_finder.find = saved.find;
 	unwinder->modules_changed();
 	/* Of no use here, but for the vdso of aarch64, which has no table. */
-	CHECK(!cp_cfi_finder.snapshot || cp_cfi_finder.snapshot->count <= 1);
+	CHECK(!saved.find || !cp_cfi_finder.snapshot || cp_cfi_finder.snapshot->count <= 1);
 }
 
 /* The same, for a module that comes later: a miss asks for it, and the collector finds it. */
@@ -193,9 +193,11 @@ static void test_snapshot_learns_of_new_modules(void)
 {
 	struct cp_cfi_finder saved = cp_cfi_finder;
 	struct cp_cfi_module m;
-	uint64_t pc;
+	uint64_t pc = 0;
 	void *lib;
 
+	if (cp_sys_peek(&pc, (uint64_t)&saved, sizeof(pc)) != sizeof(pc))
+		SKIP("process_vm_readv is refused");
 	cp_cfi_finder.find = NULL;
 	unwinder->modules_changed();
 	lib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);

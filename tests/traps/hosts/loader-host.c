@@ -24,6 +24,13 @@
 
 #include "cprof.h"
 
+/* musl has neither. */
+#ifndef RTLD_DEEPBIND
+#define RTLD_DEEPBIND 0
+#define LM_ID_NEWLM 0
+#define dlmopen(space, path, how) dlopen(path, how)
+#endif
+
 static void *handles[64], *profiler;
 static int loaded;
 static ElfW(Addr) closed_at;
