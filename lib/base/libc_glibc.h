@@ -53,6 +53,8 @@ typedef int cp_libc_mmsg_flags;
 #define CP_LIBC_SYMVER(function, version) __asm__(".symver " #function ", " version);
 #endif
 #define CP_LIBC_PTHREAD_KILL
+/* Does signal() block the signal in its handler by the mask, and heed an earlier siginterrupt? */
+#define CP_LIBC_SIGNAL_IS_BSD true
 /* Is sigtimedwait made again after a handler, with the whole time? */
 #define CP_LIBC_WAITS_AGAIN false
 /* sigtimedwait that isn't. */
@@ -76,6 +78,13 @@ static inline uint64_t cp_libc_stack_end(void)
 	extern void *__libc_stack_end; /* set by ld.so: the begin of main's stack */
 
 	return (uint64_t)(uintptr_t)__libc_stack_end + sizeof(void *);
+}
+
+/* Return ATTR, of a thread to be made, if libc gives it a stack with room for a signal; otherwise
+ * *OWN, the same with more room. */
+static inline const pthread_attr_t *cp_libc_roomy(const pthread_attr_t *attr, pthread_attr_t *own)
+{
+	return attr;
 }
 
 /* Return the table of the modules' TLS for a descriptor of a thread that has none: dl_iterate_phdr

@@ -72,6 +72,7 @@ typedef unsigned cp_libc_mmsg_flags;
 /* There are no versions of functions. */
 #define CP_LIBC_SYMVER(function, version)
 #define CP_LIBC_PTHREAD_KILL __asm__("pthread_kill")
+#define CP_LIBC_SIGNAL_IS_BSD false
 #define CP_LIBC_WAITS_AGAIN true
 /* The system call, as a point where the thread can be cancelled. */
 #define CP_LIBC_SIGTIMEDWAIT(set, si, timeout)                                                     \
@@ -107,6 +108,20 @@ static inline bool cp_libc_is_program(const struct dl_phdr_info *info)
 static inline uint64_t cp_libc_stack_end(void)
 {
 	return getauxval(AT_RANDOM);
+}
+
+/* A thread may have 2 KiB of stack: less than a signal's frame. */
+static inline const pthread_attr_t *cp_libc_roomy(const pthread_attr_t *attr, pthread_attr_t *own)
+{
+	size_t size, all;
+	void *stack;
+
+	if (!attr || !pthread_attr_getstack(attr, &stack, &all) ||
+	    pthread_attr_getstacksize(attr, &size) || size >= 16384)
+		return attr;
+	*own = *attr;
+	pthread_attr_setstacksize(own, 16384);
+	return own;
 }
 
 /* The table of the modules' TLS, which dl_iterate_phdr reads: zeros beyond the descriptor, which

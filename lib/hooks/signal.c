@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/libc.h"
 #include "hooks/hooks.h"
 #include "host/host.h"
 #include "host/real.h"
@@ -28,14 +29,15 @@ static sighandler_t install(int sig, sighandler_t handler, int flags)
 	memset(&act, 0, sizeof(act));
 	act.sa_handler = handler;
 	act.sa_flags = flags;
-	if (!(flags & SA_NODEFER))
+	if (CP_LIBC_SIGNAL_IS_BSD && !(flags & SA_NODEFER))
 		sigaddset(&act.sa_mask, sig);
 	return cp_signals_sigaction(sig, &act, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 
 static sighandler_t bsd(int sig, sighandler_t handler)
 {
-	bool interrupts = sig > 0 && sig < 65 && (interrupting & CP_SIGBIT(sig));
+	bool interrupts =
+		CP_LIBC_SIGNAL_IS_BSD && sig > 0 && sig < 65 && (interrupting & CP_SIGBIT(sig));
 
 	return install(sig, handler, interrupts ? 0 : SA_RESTART);
 }
@@ -58,6 +60,8 @@ INTERPOSE sighandler_t ssignal(int sig, sighandler_t handler)
 
 INTERPOSE sighandler_t __sysv_signal(int sig, sighandler_t handler)
 {
+	if (!CP_LIBC_SIGNAL_IS_BSD)
+		return bsd(sig, handler);
 	return install(sig, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT);
 }
 

@@ -39,10 +39,12 @@ INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 			     void *argument)
 {
 	struct cp_thread *t;
+	pthread_attr_t own;
 	bool applied;
 	int err;
 
 	cp_process_leave_others();
+	attr = cp_libc_roomy(attr, &own);
 	t = cp_threads_prepare(attr, start, argument);
 	if (!t)
 		return CP_REAL(pthread_create)(thread, attr, start, argument);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/report.h"
+#include "core/times.h"
 #include "verbs/verbs.h"
 
 #define FALSE_ALARM 0.01
@@ -187,8 +188,8 @@ static double chance(size_t tries, const struct regularity *r, size_t count, dou
 
 	double all = (double)count, near = (double)r->near;
 
-	return (near - 1) * log(fmin(2 * off, 1)) + lgamma(all + 1) - lgamma(near + 1) -
-	       lgamma(all - near + 1) + log((double)(tries * STEPS * 2));
+	return (near - 1) * ct_log(fmin(2 * off, 1)) + lgamma(all + 1) - lgamma(near + 1) -
+	       lgamma(all - near + 1) + ct_log((double)(tries * STEPS * 2));
 }
 
 /* Are the COUNT bursts at equal distances? Stores them in TO. GRAIN: how exact their beginnings
@@ -220,7 +221,7 @@ static bool is_periodic(const struct ct_timeline_burst *list, size_t count, size
 	if ((double)r.near < NEAR * (double)(count - 1) || r.every < LEAST_PERIOD ||
 	    (double)r.periods > MISSED * (double)r.near || length * SHORT > r.every ||
 	    (pieces < 2 * count && lasting * 2 < count) ||
-	    chance(tries, &r, count - 1, grain) > log(FALSE_ALARM))
+	    chance(tries, &r, count - 1, grain) > ct_log(FALSE_ALARM))
 		return false;
 	*to = (struct ct_timeline_moment){ .file = to->file,
 					   .from = list[0].begin,
