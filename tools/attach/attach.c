@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/attach.h"
-#include "base/sysnr.h"
 
 #define PAGE 4096u
 #define LIMIT_SECONDS 10

@@ -19,6 +19,11 @@
 
 #include "core/core.h"
 
+/* Newer than glibc 2.31. */
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
 /* attach.c */
 
 /* Loads LIBRARY, a path, into process PID, which then answers at its control socket. Returns NULL,

@@ -10,7 +10,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/sysnr.h"
 #include "core/report.h"
 
 /* A wait that began longer ago can't be begun again with what is left of its time. */
