@@ -10,8 +10,9 @@
 #include "modes/lock/hooks/waits.h"
 
 /* Report the release of the mutex. The stack is taken before the wait; afterwards would be too
- * late. */
-static void leave_mutex(const pthread_cond_t *c, pthread_mutex_t *m, const void *function)
+ * late. Not inlined, as waits_until isn't. */
+__attribute__((noinline)) static void leave_mutex(const pthread_cond_t *c, pthread_mutex_t *m,
+						  const void *function)
 {
 	struct cp_lock_release r;
 

@@ -125,7 +125,8 @@ INTERPOSE int mtx_unlock(mtx_t *m)
 	return result;
 }
 
-static void leave_mutex(const cnd_t *c, mtx_t *m, const void *function)
+/* Not inlined, as waits_until isn't. */
+__attribute__((noinline)) static void leave_mutex(const cnd_t *c, mtx_t *m, const void *function)
 {
 	struct cp_lock_release r;
 
