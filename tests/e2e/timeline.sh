@@ -123,6 +123,7 @@ BEGIN {
 	}
 	if (mode == "wall") {
 		for (t = 1; t <= 4; t++) row(12000, t, "start;serve;handle;read_config;wait=lock", 700, 700)
+		for (t = 5; t <= 7; t++) row(3000, t, "start;run;wait=child", 10200, 10200)
 		for (t = 1; t <= 4; t++) for (i = 0; i < 150; i++) row(16000 + i * 20, t, "start;serve;handle;burn;state=runnable", 16, 16)
 		for (t = 1; t <= 4; t++) for (i = 0; i < 100; i++) row(rand() * 22000, t, "start;serve;handle;sleep;wait=sleep", 20, 20)
 	} else if (mode == "starved") {
@@ -177,6 +178,7 @@ told() { # files count text...
 }
 told cpu 1 '^From .* batch_job takes ' '^From .* rebuild takes ' '^From .* load_geoip takes \|^From .* load_table < load_geoip takes '
 told cpu 0 ' main takes '
+told wall 1 '^From 1[12][.0-9]*s to 12.[67][0-9]*s [34][.0-9]* threads are in read_config [[]lock[]]' # within a longer wait
 told lock 1 'threads wait for lock config in read_config.*held longest in reload, by thread admin'
 told lock.holders 1 '^From .*reload makes [34].* threads wait for lock config'
 told two 1 batch_job rebuild load_geoip 'read_config.*held longest in reload, by thread admin'

@@ -160,14 +160,17 @@ static double distance(double in, double total, double q)
 }
 
 /* Is a window apart from the moments of LIST, and from the surroundings of those whose functions
- * are on the same stacks? */
+ * are on the same stacks? Others may happen within a much longer moment. */
 static bool is_apart(const struct finding *f, const struct series *s,
 		     const struct ct_timeline_moment *list, size_t count, double from, double to)
 {
 	for (size_t i = 0; i < count; i++) {
-		double margin = f->beside[s->function] & 1 << i ? list[i].to - list[i].from : 0;
+		double length = list[i].to - list[i].from;
+		double common = fmin(to, list[i].to) - fmax(from, list[i].from);
 
-		if (from < list[i].to + margin && list[i].from - margin < to)
+		if (f->beside[s->function] & 1 << i
+			    ? common > -length
+			    : common > 0 && common > SAME * fmax(to - from, length))
 			return false;
 	}
 	return true;
@@ -518,6 +521,21 @@ static int by_score(const void *x, const void *y)
 	return (a->score < b->score) - (a->score > b->score);
 }
 
+/* Are the holders or the wakers of another file's locks in file I? They are told with its moments.
+ */
+static bool is_companion(const struct ct_timeline_view *v, size_t i)
+{
+	bool is = false;
+
+	for (size_t k = 0; k < 2 * v->count && !is; k++) {
+		char *name = ct_run_show_beside(v->files[k / 2].name, k % 2 ? "holders" : "wakers");
+
+		is = !strcmp(name, v->files[i].name);
+		free(name);
+	}
+	return is;
+}
+
 size_t ct_timeline_moments_find(const struct ct_timeline_view *v, struct ct_timeline_moment *found,
 				size_t *periodic)
 {
@@ -533,7 +551,7 @@ size_t ct_timeline_moments_find(const struct ct_timeline_view *v, struct ct_time
 	}
 	*periodic = count;
 	for (size_t i = 0; i < v->count; i++) {
-		n = find_moments(&all[i], one);
+		n = is_companion(v, i) ? 0 : find_moments(&all[i], one);
 		for (size_t k = 0; k < n; k++)
 			add(found, &count, v, one[k]);
 		free(all[i].series);
