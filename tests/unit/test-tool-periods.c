@@ -109,7 +109,7 @@ static size_t end_run(void)
 
 /* ---- chance ---- */
 
-enum kind { EVENTS, REQUESTS, STEADY, RARE, WAITS, PHASES, WALK, LOOSE, SLICES, KINDS };
+enum kind { EVENTS, REQUESTS, STEADY, RARE, WAITS, PHASES, WALK, LOOSE, MIXED, SLICES, KINDS };
 
 /* Returns the distance from one thing to the next, after BEFORE. */
 static double distance(enum kind kind, double before)
@@ -123,6 +123,7 @@ static double distance(enum kind kind, double before)
 	case PHASES: return 50 * MS / pow(draw(), 1.2);
 	case WALK: return fmin(fmax(before * exp(draw() - 0.5), 20 * MS), 5 * SECOND);
 	case LOOSE: return (0.4 + 1.2 * draw()) * SECOND;
+	case MIXED: return (0.49 + 0.02 * draw()) * SECOND;
 	default: return (20 + 4 * draw()) * MS;
 	}
 }

@@ -72,7 +72,7 @@ static size_t join(const struct ct_timeline_burst *list, size_t count, double li
 		}
 		to[n - 1].end = fmax(to[n - 1].end, list[i].end);
 		to[n - 1].amount += list[i].amount;
-		to[n - 1].pieces++;
+		to[n - 1].pieces += list[i].thread == to[n - 1].thread;
 		to[n - 1].lasts |= list[i].lasts;
 	}
 	return n;
@@ -193,8 +193,8 @@ static double chance(size_t tries, const struct regularity *r, size_t count, dou
 }
 
 /* Are the COUNT bursts at equal distances? Stores them in TO. GRAIN: how exact their beginnings
- * are. A sample of CPU time alone is no burst: samples of a steady load are at equal distances,
- * too. */
+ * are. One sample of CPU time of a thread is no burst: samples of a steady load are at equal
+ * distances, too. */
 static bool is_periodic(const struct ct_timeline_burst *list, size_t count, size_t tries,
 			double grain, struct ct_timeline_moment *to)
 {

@@ -36,6 +36,9 @@ struct set {
 struct search {
 	const struct ct_timeline *t;
 	uint32_t *group_of; /* by thread: a scope */
+	struct {
+		size_t events, seen; /* SEEN: the last set, + 1, that counted EVENTS */
+	} * threads;
 	struct pair *pairs;
 	struct set *sets;
 	uint32_t *members, *order; /* pairs of sets; bursts of pairs, in order */
@@ -161,8 +164,13 @@ static size_t make_bursts(struct search *s)
 
 		if (p->amount > 0 && !t->idle[p->event->sample])
 			s->bursts[n++] = (struct ct_timeline_burst){
-				end - (p->end - p->begin),	  end, p->amount, 1, k,
-				p->event->duration || !t->is_time
+				.begin = end - (p->end - p->begin),
+				.end = end,
+				.amount = p->amount,
+				.pieces = 1,
+				.event = k,
+				.thread = p->event->thread,
+				.lasts = p->event->duration || !t->is_time,
 			};
 	}
 	while (i < n && s->bursts[i].begin >= s->bursts[i - 1].begin)

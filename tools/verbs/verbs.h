@@ -597,8 +597,8 @@ size_t ct_timeline_periods_find(const struct ct_timeline *t, struct ct_timeline_
 /* An event, or several near to each other. */
 struct ct_timeline_burst {
 	double begin, end, amount;
-	uint32_t pieces, event;
-	bool lasts; /* it has an event with a duration */
+	uint32_t pieces, event, thread; /* PIECES: events of the first one's THREAD */
+	bool lasts;			/* it has an event with a duration */
 };
 
 /* Are the COUNT events of LIST, in order, one of TRIES lists, periodic? Then TO, which has the file
