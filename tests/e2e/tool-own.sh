@@ -123,6 +123,18 @@ printf '%s\n' '     65 ms 65.00%      65 ms 65.00%  expand' '     30 ms 30.00%  
 "$cprof" top -cum flat.pb 2>/dev/null | grep -q '^ *10 ms   100% *10 ms   100%  main$' || fail "-cum of one function: $("$cprof" top -cum flat.pb)"
 "$cprof" top -cum -trim=false deep.pb 2>/dev/null | sed -n '3,4p' | grep -q '  main$' || fail "-cum -trim=false leaves main out"
 
+# Python's allocator is none of its user's functions, though it is in the program.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("inuse_objects", "count"), ("inuse_space", "bytes")], default="inuse_space")
+app = p.mapping("/opt/python/bin/python3")
+for names, n in (("_PyObject_Malloc bytearray_init main", 4), ("PyMem_Realloc _PyObject_Realloc list_resize main", 2)):
+    p.sample([p.frame(f, mapping=app) for f in names.split()], [n, n * 1000])
+p.write("python.heap.pb")
+END
+"$cprof" top python.heap.pb 2>/dev/null | sed -n '3,4s/.*%  //p' | paste -sd' ' | grep -qx 'bytearray_init list_resize' || fail "python's allocator: $("$cprof" top python.heap.pb)"
+"$cprof" leaks python.heap.pb 2>/dev/null | grep -q '  bytearray_init < main$' || fail "python's allocator: $("$cprof" leaks python.heap.pb)"
+
 # "core" and "alloc" are Rust's crates, and also what people call namespaces in C++.
 python3 - <<'END'
 from pprof_build import Profile, block, number

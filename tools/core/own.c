@@ -225,10 +225,24 @@ bool ct_own_is_library_function(const char *name, const char *mangled, const cha
 		"<alloc::", "<core::",	   "<std::",	   "__rust_",	  "operator new",
 		"je_",	    "mi_",	   "tcmalloc::",   "__libc_",	  "operator delete",
 		"_dl_",	    "__GI_",	   "_rjem_",	   "__rustc::",	  "<tikv_jemallocator::",
+		"PyMem_",   "_PyMem_",
 	};
-	static const char *const names[] = { "malloc",	      "calloc",	       "realloc", "free",
-					     "memalign",      "_start",	       "_init",	  "_fini",
-					     "aligned_alloc", "posix_memalign" };
+	static const char *const names[] = { "malloc",
+					     "calloc",
+					     "realloc",
+					     "free",
+					     "memalign",
+					     "_start",
+					     "_init",
+					     "_fini",
+					     "aligned_alloc",
+					     "posix_memalign",
+					     "PyObject_Malloc",
+					     "_PyObject_Malloc",
+					     "PyObject_Calloc",
+					     "_PyObject_Calloc",
+					     "PyObject_Realloc",
+					     "_PyObject_Realloc" };
 
 	/* A stub that jumps into a library is not own code. */
 	if (ct_ends(name, "@plt"))
