@@ -10,6 +10,7 @@
 #include "verbs/verbs.h"
 
 #define RUNS 100
+#define PROMISED (RUNS / 100) /* false alarms */
 #define MS 1e6
 #define SECOND 1e9
 
@@ -164,7 +165,7 @@ TEST(test_chance_has_no_period)
 			wrong += end_run();
 		}
 		printf("# kind %d: %zu of %d\n", kind, wrong, RUNS);
-		CHECK_EQ(wrong, 0);
+		CHECK(wrong <= (kind == MIXED ? PROMISED : 0));
 	}
 }
 
