@@ -162,11 +162,17 @@ static void name_modules(struct cp_run *r)
 		cp_modules_refresh(r->aggregate.modules);
 }
 
-/* Call before anything of R's contents is reported or written. */
-static void show_run(struct cp_run *r)
+/* How many records R has is known then. */
+static void show_rows(struct cp_run *r)
 {
 	if (r->ops->show)
 		r->ops->show(r);
+}
+
+/* Call before anything of R's contents is reported or written. */
+static void show_run(struct cp_run *r)
+{
+	show_rows(r);
 	name_modules(r);
 }
 
@@ -387,12 +393,13 @@ int cp_dump_final(struct cp_run *r, const struct cp_config *c, const char *when)
 
 	if (r->nofile)
 		return 0;
+	show_rows(r);
 	records = r->rows->aggregate.records;
 	if (!records && !may_be_empty(r))
 		return 0;
 	if (r->written_ns && records == r->written_records)
 		return 0;
-	show_run(r);
+	name_modules(r);
 	if (!first && !r->claimed && has_own_name(r))
 		err = set_aside(r);
 	if (!err)
