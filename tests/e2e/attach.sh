@@ -1,30 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# cprof attach and detach: a process that was started without the library gets it, notices nothing, and is rid of it; what
-# can't be attached to is refused with the reason, and goes on.
-. "$srcdir/tests/lib/control.sh"
-[ "$(uname -m)" = x86_64 ] || skip "attach is for x86_64"
-
-# Starts attach-host WHAT as NAME, without the library. The process to attach to is $work_pid.
-unaware() { # name what...
-	hosted=$1
-	shift
-	mkfifo "$work/$hosted.in"
-	"${unaware_program:-$builddir/tests/e2e/attach-host}" "$@" <"$work/$hosted.in" >"$work/$hosted.out" 2>"$work/$hosted.err" &
-	pid=$!
-	owns $pid
-	exec {told}>"$work/$hosted.in"
-	wait_for 60 grep -q '^up' "$work/$hosted.out" || fail "$hosted doesn't come up"
-	work_pid=$((10#$(sed -n 's/^up //p' "$work/$hosted.out" | tail -n 1)))
-}
-
-ended_well() { # name
-	[ -z "$told" ] || exec {told}>&-
-	status=0
-	wait "$pid" || status=$?
-	check_status "$1" 0
-	[ ! -s "$work/$1.err" ] || harm "$1 says: $(cat "$work/$1.err")"
-}
+# cprof attach and detach: a process that was started without the library gets it, notices nothing, and is rid of it.
+. "$srcdir/tests/lib/attach.sh"
 
 # No thread of these is ever at a safe place: that takes ten seconds to be said.
 for what in handler stdio; do
@@ -93,44 +70,6 @@ if unshare -rm true 2>/dev/null; then
 	ended_well hidden
 fi
 
-# Whoever is killed is the tool.
-unaware killed wait
-for ms in 0 1 2 3 4 5 6 8; do
-	timeout -s KILL 0.00$ms "$cprof" attach "$work_pid" >"$work/killed.said" 2>&1 || true
-done
-ended_well killed
-
-# What can't be.
-cprof none attach 999999999
-refused none 'there is no process'
-cprof self attach 0
-refused self 'is no process id'
-for what in filter:seccomp traced:'is traced by process' vfork:'between vfork and exec' ; do
-	unaware "${what%%:*}" "${what%%:*}"
-	cprof "${what%%:*}-attach" attach "$work_pid"
-	refused "${what%%:*}-attach" "${what#*:}"
-	ended_well "${what%%:*}"
-done
-unaware stopped stdio
-kill -STOP "$pid"
-wait_for 60 grep -q '^State:.*T' "/proc/$pid/status"
-cprof stopped-attach attach "$pid"
-refused stopped-attach "kill -CONT $pid"
-kill -CONT "$pid"
-ended_well stopped
-if $CC -static -pthread -I"$srcdir/tests/lib" -D_GNU_SOURCE -o "$work/static" "$srcdir/tests/e2e/attach-host.c" 2>/dev/null; then
-	unaware_program=$work/static unaware static wait
-	cprof static-attach attach "$work_pid"
-	refused static-attach 'is a static program'
-	ended_well static
-fi
-if [ "$(id -u)" = 0 ] && as_nobody=$(command -v setpriv); then
-	unaware others wait
-	status=0
-	"$as_nobody" --reuid 65534 --clear-groups "$cprof" attach "$work_pid" >"$work/others-attach.out" 2>"$work/others-attach.err" || status=$?
-	grep -q "another user's" "$work/others-attach.err" || fail "others: $(cat "$work/others-attach.err")"
-	ended_well others
-fi
 # A process that calls exec is attached to, or said to be gone: it goes on in both cases.
 unaware exec exec 60
 while ! grep -q '^done' "$work/exec.out"; do

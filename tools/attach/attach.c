@@ -125,6 +125,28 @@ static bool is_under_way(const struct attachment *a, uint32_t tid)
 	return is;
 }
 
+static bool runs(const struct attachment *a)
+{
+	char *task = ct_memory_printf("task/%u/status", a->seen.seized),
+	     *state = ct_refuse_status(a->space.pid, task, "State");
+	bool is = state && *state == 'R';
+
+	free(state);
+	free(task);
+	return is;
+}
+
+/* Is the thread that an earlier attach has stopped in our code? Our code says so at once, so a
+ * thread that sleeps, or runs on without that, was let go as it was: the tool had been killed. */
+static bool is_lent(struct attachment *a)
+{
+	for (int i = 0; i < 1000 && !a->seen.left && runs(a); i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		ct_space_read(&a->space, a->words, &a->seen, sizeof(a->seen));
+	}
+	return a->seen.left == CT_CODE_LENT && is_under_way(a, a->seen.seized);
+}
+
 static char *cannot_write(int pid)
 {
 	return ct_memory_printf("process %d: its memory can't be written: %s", pid,
@@ -166,8 +188,7 @@ static char *prepare(struct attachment *a)
 			"the %zu bytes that attach needs; start it with \"cprof run\"",
 			s->pid, code_size() + size);
 	else if (!ct_space_read(s, a->words, &a->seen, sizeof(a->seen)) ||
-		 is_under_way(a, a->seen.helper) ||
-		 (!a->seen.left && is_under_way(a, a->seen.seized)))
+		 is_under_way(a, a->seen.helper) || is_lent(a))
 		why = ct_memory_printf("process %d: an earlier attach isn't done yet", s->pid);
 	plan->words = a->words;
 	all = ct_memory_alloc(code_size() + size);
@@ -305,7 +326,7 @@ static char *wait_for_end(struct attachment *a)
 			answer(a, CT_CODE_CANCEL);
 			return too_late(a);
 		}
-		if (!a->seen.left && passed > UNBLOCK_SECONDS && !unblocked) {
+		if (a->seen.left != CT_CODE_LEFT && passed > UNBLOCK_SECONDS && !unblocked) {
 			ct_seize_unblock(&a->seized);
 			unblocked = true;
 		}
@@ -313,7 +334,8 @@ static char *wait_for_end(struct attachment *a)
 	}
 	answer(a, CT_CODE_READ);
 	/* The next attach finds the room unused. */
-	for (int i = 0; i < 200 && (is_under_way(a, a->seen.helper) || !a->seen.left); i++) {
+	for (int i = 0;
+	     i < 200 && (is_under_way(a, a->seen.helper) || a->seen.left != CT_CODE_LEFT); i++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		ct_space_read(&a->space, a->words, &a->seen, sizeof(a->seen));
 	}

@@ -149,12 +149,13 @@ enum ct_code_stage {
 	CT_CODE_GIVEN_UP,
 };
 
+enum { CT_CODE_LEFT = 1, CT_CODE_LENT };
 enum { CT_CODE_GO = 1, CT_CODE_READ = 2, CT_CODE_CANCEL = 3 };
 
 /* What the threads tell us, in a part of libc's data page that nobody uses. */
 struct ct_code_words {
 	uint32_t seized, helper; /* thread ids */
-	uint32_t left;		 /* the seized thread has gone on */
+	uint32_t left;		 /* whether the seized thread has gone on: CT_CODE_LEFT ... */
 	int32_t error;		 /* pthread_create's */
 	uint32_t stage;		 /* enum ct_code_stage, of the helper */
 	uint32_t answer;	 /* ours to the helper: CT_CODE_GO ... */

@@ -146,6 +146,7 @@ __asm__(
 	/* ---- the seized thread ---- */
 	".Lct_entry:\n"
 	"	mov 72(%rbx), %r14\n"
+	"	movl $2, 8(%r14)\n" /* CT_CODE_LENT */
 	"	call *32(%rbx)\n" /* errno is as it was afterwards */
 	"	mov %rax, %r12\n"
 	"	mov (%rax), %r13d\n"

@@ -132,7 +132,8 @@ char *ct_refuse_access(int pid, int err)
 {
 	long scope = read_number("/proc/sys/kernel/yama/ptrace_scope"),
 	     uid = status_number(pid, "Uid");
-	char *path = ct_memory_printf("/proc/%d", pid);
+	/* Its folder is the user's in any case. */
+	char *path = ct_memory_printf("/proc/%d/maps", pid);
 	struct stat st;
 	bool dumpable = !stat(path, &st) && (long)st.st_uid == uid;
 

@@ -313,7 +313,7 @@ static unsigned add_module(struct ct_space *s, const char *name, const struct ct
 				       .inode = map->inode };
 	read_headers(s, m);
 	m->kind = kind_of(s, m);
-	if (ct_starts(base, "ld-musl") || ct_starts(base, "libc.musl"))
+	if (ct_starts(base, "ld-musl") || ct_starts(base, "libc.musl") || !strcmp(base, "libc.so"))
 		s->musl = true;
 	if (ct_starts(base, "libc.so.6") || ct_starts(base, "libc-2."))
 		s->libc = (unsigned)s->module_count - 1;
