@@ -14,6 +14,7 @@
 #ifndef CP_ATTACH_ROOM_H
 #define CP_ATTACH_ROOM_H
 
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
