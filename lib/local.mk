@@ -70,11 +70,7 @@ libpreload_small_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE) $(CP_LTO)
 # a fork's child writes is copied.
 # -z initfirst: our constructor comes before those of the libraries that the program needs.
 INITFIRST = -Wl,-z,initfirst
-# aarch64's linker leaves up to 64 KiB empty, so that what is only relocated ends with a page of the largest kind.
-if AARCH64
-COMMON_PAGE = -Wl,-z,common-page-size=4096
-endif
-libcprof_la_LDFLAGS = $(CP_LTO) $(COMMON_PAGE) -version-info 0:0:0 \
+libcprof_la_LDFLAGS = $(CP_LTO) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/preload/libcprof.map \
 	-Wl,--version-script=$(top_srcdir)/preload/$(LIBC).map -Wl,--exclude-libs,libiberty.a \
 	-Wl,-z,now -Wl,-z,nodelete -Wl,--sort-section=alignment $(INITFIRST) -Wl,-z,defs -Wl,-z,noseparate-code

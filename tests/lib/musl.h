@@ -32,9 +32,13 @@ static inline int musl_mask(int how, int mask)
 {
 	const uint64_t bits = (unsigned)mask;
 	sigset_t set = { 0 }, old;
+	int was;
 
 	memcpy(&set, &bits, sizeof(bits));
-	return sigprocmask(how, &set, &old) ? -1 : *(int *)(void *)&old;
+	if (sigprocmask(how, &set, &old))
+		return -1;
+	memcpy(&was, &old, sizeof(was));
+	return was;
 }
 
 static inline int close_range(unsigned first, unsigned last, int flags)

@@ -39,6 +39,6 @@ for send in PROF; do
 	wait "$pid" 2>/dev/null
 	status=$?
 	[ "$status" = 155 ] || harm "SIGPROF from outside: status $status, not 155"
-	check_valid "$work/outside.pb"
+	[[ $CC == musl-gcc* ]] || check_valid "$work/outside.pb" # bash is glibc's
 done
 finish
