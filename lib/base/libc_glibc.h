@@ -57,7 +57,9 @@ typedef int cp_libc_mmsg_flags;
 #define CP_LIBC_SIGNAL_IS_BSD true
 /* Is sigtimedwait made again after a handler, with the whole time? */
 #define CP_LIBC_WAITS_AGAIN false
-/* sigtimedwait that isn't. */
+/* Does sigtimedwait give SI_USER where the kernel has SI_TKILL? */
+#define CP_LIBC_TKILL_IS_USER true
+/* sigtimedwait that isn't made again. */
 #define CP_LIBC_SIGTIMEDWAIT CP_REAL(sigtimedwait)
 
 /* Return the version of libc: "2.36". */

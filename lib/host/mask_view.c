@@ -263,7 +263,7 @@ static bool take_held(siginfo_t *si)
 {
 	if (!cp_deferred_take(si))
 		return false;
-	if (si->si_code == SI_TKILL)
+	if (si->si_code == SI_TKILL && CP_LIBC_TKILL_IS_USER)
 		si->si_code = SI_USER;
 	return true;
 }
@@ -303,8 +303,8 @@ static int wait(const sigset_t *set, bool prof, siginfo_t *si, const struct time
 			if (take_held(si))
 				return SIGPROF;
 		}
-		if (sig && !CP_LIBC_WAITS_AGAIN && !is_now(timeout) &&
-		    cp_signals_may_have_run(ends)) {
+		if (sig && !is_now(timeout) && cp_signals_may_have_run(ends) &&
+		    !CP_LIBC_WAITS_AGAIN) {
 			errno = EINTR;
 			return -1;
 		}
