@@ -143,8 +143,6 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	return err;
 }
 
-struct cp_dump_moment cp_dump_moment;
-
 void cp_dump_settle(struct cp_run *runs, uint32_t modes)
 {
 	for (unsigned m = cp_mode_ops_first(); m < CP_MODES; m = cp_mode_ops_after(m))

@@ -197,7 +197,8 @@ void cp_consumers_rows_moved(struct cp_run *r, bool (*kept)(uint32_t row, const 
  * companion is written only if it has something to show.
  */
 
-/* The moment up to which files and windows go: that of the last cp_dump_settle. */
+/* The moment up to which files and windows go: that of the last cp_dump_settle. In run.c, because
+ * consumers.c reads it, too. */
 struct cp_dump_moment {
 	uint64_t utc_ns;
 	struct cp_times_counter now;

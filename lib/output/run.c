@@ -8,6 +8,8 @@
 
 #define TOGETHER_NS UINT64_C(60000000000)
 
+struct cp_dump_moment cp_dump_moment;
+
 /* Runs that begin in the same minute share one pair, also those of a forked child and its parent:
  * measuring it takes some twenty system calls. */
 static struct cp_tick_rate_pair pair_at(uint64_t ns)

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "collect/collect.h"
-#include "session/window.h"
 #include "base/text.h"
 
 struct cp_session cp_session;
@@ -154,7 +153,8 @@ int cp_runs_end(unsigned m, const char *when)
 		return 0;
 	if (r->ops->stop)
 		r->ops->stop(r);
-	cp_window_settle(1u << m);
+	cp_drain_all(cp_session.runs, &cp_session.modules);
+	cp_dump_settle(cp_session.runs, 1u << m);
 	err = cp_dump_final(r, &cp_session.config, when);
 	r->running = false;
 	release_rows(r);
