@@ -195,7 +195,8 @@ bool ct_idle_is(struct ct_idle *t, size_t sample)
 		return false;
 	if (!strcmp(cause, "poll"))
 		return is_event_loop(t->p, sample) ||
-		       (t->has_others && steps_from_loop(t, sample) <= 1);
+		       (t->has_others && (is_first_thread(t->p, &t->p->samples[sample]) ||
+					  steps_from_loop(t, sample) <= 1));
 	if (!strcmp(cause, "thread"))
 		return is_first_thread(t->p, &t->p->samples[sample]);
 	if (!strcmp(cause, "sleep"))

@@ -271,10 +271,10 @@ void ct_idle_free(struct ct_idle *t);
 /* Returns what SAMPLE waits for: its label "wait"; of a lock profile "condition" or "semaphore", by
  * the functions at its leaf. NULL: neither says so. */
 const char *ct_idle_cause(const struct ct_profile *p, size_t sample);
-/* Is SAMPLE one of these waits: "poll" by epoll, or of one of several threads in its loop or in a
- * function that the loop calls; "thread" in the first thread; "condition" and "semaphore"
- * in the loop of another thread or in a function that the loop calls; "sleep" in a loop itself, if
- * there are threads of other kinds? */
+/* Is SAMPLE one of these waits: "poll" by epoll, in the first of several threads, or in the loop of
+ * another one or in a function that the loop calls; "thread" in the first thread; "condition" and
+ * "semaphore" in the loop of another thread or in a function that the loop calls; "sleep" in a loop
+ * itself, if there are threads of other kinds? */
 bool ct_idle_is(struct ct_idle *t, size_t sample);
 
 /* report.c
