@@ -87,6 +87,11 @@ struct ct_space {
 	uint64_t libcprof;  /* address of libcprof_attach, if the library is there; or 0 */
 	struct page *pages; /* what was read of memory that doesn't change */
 	size_t page_count;
+	/* A thread is stopped: a page that wasn't read before is not read now, because that may
+	 * wait long for other threads that change the mappings. WANTED: the address of such a page.
+	 */
+	bool held;
+	uint64_t wanted;
 };
 
 /* Reads the mappings and modules of PID. Returns 0 or a negative errno. */

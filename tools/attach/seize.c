@@ -31,6 +31,9 @@
 #define ROUNDS_FOR_OTHERS 10u
 /* So many reads of memory that take longer are a bad sign; a stop that does ends. */
 #define GLANCES 4u
+/* So many times a thread is stopped in a round, because pages of tables or code weren't read yet.
+ */
+#define TIMES_MOST 8u
 #define BUSY_SECONDS 0.00005
 #define PATIENCE_SECONDS 0.0005
 
@@ -376,16 +379,19 @@ static bool is_busy(const struct ct_hunt *h, int tid)
 	return !there;
 }
 
-/* Returns whether thread TID was at a safe place; it goes on in our code then, else as it was. */
+/* Returns whether thread TID was at a safe place; it goes on in our code then, else as it was. If
+ * that wasn't known without a page that is read now, the space has WANTED. */
 static bool try_thread(struct ct_hunt *h, int tid)
 {
 	struct ct_hunt_seen *seen = ct_hunt_seen(h, tid);
 	struct stopped t = { .tid = tid, .asked = seen->at };
 	enum ct_code_call call = CT_CODE_PLAIN;
+	struct ct_unwind u;
 	uint64_t where;
 	double began, took;
 	bool done;
 
+	h->s->wanted = 0;
 	began = ct_now();
 	if (!ct_hunt_may_be_safe(h, seen, &where))
 		return false;
@@ -397,13 +403,15 @@ static bool try_thread(struct ct_hunt *h, int tid)
 		return false;
 	h->result.tid = tid;
 	h->result.mask = t.mask;
+	h->s->held = true;
 	done = is_safe(h, &t, &call) && ct_now() - t.since < PATIENCE_SECONDS &&
 	       set_off(h, &t, call);
+	h->s->held = false;
 	if (done) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	} else {
 		let_go(h, &t, 0);
-		seen->where = where;
+		seen->where = h->s->wanted ? 0 : where;
 		seen->failed = ct_now();
 	}
 	took = ct_now() - began;
@@ -413,6 +421,11 @@ static bool try_thread(struct ct_hunt *h, int tid)
 	if (took > h->result.held)
 		h->result.held = took;
 	h->result.stops++;
+	/* The stack may change by now, but the pages for the same way down are read. */
+	if (h->s->wanted) {
+		ct_space_read_fixed(h->s, h->s->wanted, &(char){ 0 }, 1);
+		ct_unwind(h->s, &t.regs, &u);
+	}
 	return done;
 }
 
@@ -446,8 +459,12 @@ static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
 
 		if (tid == h->s->pid && count > 1 && round < ROUNDS_FOR_OTHERS)
 			continue;
-		if (try_thread(h, tid))
-			return true;
+		for (unsigned times = 0; times < TIMES_MOST; times++) {
+			if (try_thread(h, tid))
+				return true;
+			if (!h->s->wanted)
+				break;
+		}
 	}
 	return false;
 }

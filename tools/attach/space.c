@@ -60,6 +60,10 @@ static const unsigned char *page_at(struct ct_space *s, uint64_t at)
 		return s->pages[i].bytes;
 	if (!at || s->page_count == PAGES)
 		return NULL;
+	if (s->held) {
+		s->wanted = at;
+		return NULL;
+	}
 	s->page_count += !s->pages[i].at;
 	s->pages[i].at = at;
 	s->pages[i].bytes = ct_memory_alloc(PAGE);
