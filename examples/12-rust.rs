@@ -59,7 +59,11 @@ impl Drop for Label {
 
 #[inline(never)]
 fn count_primes(limit: u32) -> usize {
-    (2..limit).filter(|n| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0)).count()
+    let mut primes = 0;
+    for n in 2..limit {
+        primes += (2..).take_while(|d| d * d <= n).all(|d| n % d != 0) as usize;
+    }
+    primes
 }
 
 fn main() {
