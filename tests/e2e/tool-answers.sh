@@ -182,7 +182,7 @@ log_mutex: 9 ms in 9 waits, 9.00% of all, 1 ms each, 0.9% of wall time
     waited  by                                        caused  by holder
       9 ms  print                                       9 ms  print
 END
-echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' -ignore=lock FILE\"" |
+echo "cprof: hint: what the holder of cache_mutex does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='update' -ignore='^pthread_.*lock$' FILE\"" |
 	cmp -s - err || fail "locks: the next step: $(cat err)"
 # Several files are added up, with the holders beside each. Filters choose waits; holders are shown whole.
 cp lock.pb lock2.pb && cp lock.holders.pb lock2.holders.pb

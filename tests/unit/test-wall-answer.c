@@ -243,6 +243,27 @@ TEST(test_time_without_a_processor)
 	with_thread(check_runnable_at_the_end);
 }
 
+/* One wait of 300 ms, and sixty visits that found short waits, which were a fifth shorter than that
+ * tells. */
+static void check_long_wait(struct cp_thread *t)
+{
+	uint32_t *row = &cp_wall_of(t)->row[CP_WALL_WAITING];
+
+	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(begin, first), 0);
+	cp_wall_strata_sample(&run, t, CP_WALL_WAITING, *row - 1, 300000000);
+	cp_wall_time_set_row(&run, t, CP_WALL_WAITING, stack_at(end, first), 0);
+	for (int i = 0; i < 60; i++)
+		cp_wall_strata_sample(&run, t, CP_WALL_WAITING, *row - 1, 5000000);
+	cp_wall_of(t)->sampled[CP_WALL_WAITING] = 540000000;
+	CHECK(at(begin, CP_WALL_WAITING) > 290000000);
+	CHECK_EQ(sum(1, 0), 540000000);
+}
+
+TEST(test_a_long_wait_does_not_bear_the_error_of_short_ones)
+{
+	with_thread(check_long_wait);
+}
+
 TEST(test_late_answers_are_not_for_what_was_seen_under_other_labels)
 {
 	with_thread(check_prompt);

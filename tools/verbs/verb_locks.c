@@ -381,7 +381,7 @@ static void say_next(const struct side *waiters, const struct side *holders)
 	fputs(" does meanwhile: \"cprof run --wall -- COMMAND\", then \"cprof tree -focus='",
 	      stderr);
 	put_expression(holder->name + strlen(lock) + 1);
-	fputs("' -ignore=lock FILE\"\n", stderr);
+	fputs("' -ignore='^pthread_.*lock$' FILE\"\n", stderr);
 }
 
 static int print_all(const struct side *waiters, char *const *files, int count)

@@ -20,12 +20,15 @@ uint32_t cp_wall_strata_label(struct cp_run *r, struct cp_thread *t)
 void cp_wall_strata_sample(struct cp_run *r, struct cp_thread *t, enum cp_wall_state state,
 			   uint32_t row, uint64_t ns)
 {
-	static const uint64_t none[CP_VALUES];
-	const double share[CP_VALUES] = { (double)ns, (double)ns };
+	/* What visits find is off by a part of a visit's span, however long the thread then stays
+	 * in that state: only that much of a long wait bears what the states' totals differ by. */
+	const uint64_t span = cp_wall.step * cp_wall.tick_ns, edge = ns < span ? ns : span;
+	const uint64_t surely[CP_VALUES] = { 0, ns - edge };
+	const double share[CP_VALUES] = { (double)ns, (double)edge };
 
 	cp_wall_of(t)->sampled[state] += ns;
 	if (cp_strata_sampled(&strata, row, cp_wall_strata_label(r, t), CP_WALL_ROW_TAG(state, 0),
-			      none, share))
+			      surely, share))
 		r->aggregate.records++;
 }
 
