@@ -119,6 +119,12 @@ is "the holder until then" "$(caused -to=1.2)" "200ms 200ms vacuum"
 is "the holder from then on" "$(caused -from=1.45 -to=2)" "100ms 100ms vacuum"
 says 'these spans took 600 ms, of which 90 ms is CPU time' "$cprof" top -span-longer=500ms "$work/of.cpu.pb.gz"
 
+# A sample stands for 10 ms, and no span has more CPU time than it is long.
+printf '%s\n' 'end 10s' 'type samples count' 'type cpu nanoseconds' 'sample main;compute 1 10ms' 'thread 1 a' 'event 6001ms 0 0 10ms' \
+	'span 6s 2ms 0 tiny' | "$make" "$work/tiny.cpu.pb.gz"
+"$cprof" spans "$work/tiny.cpu.pb.gz" "$work/of.pb.gz" >"$work/spans" || fail "a short span: $?"
+is "a short span" "$(sed -n 's/^.* tiny, /tiny, /p' "$work/spans")" "tiny, a (1): CPU 2 ms"
+
 # Waits and calls: the overlapping part; values in use: those at the window's end; thinned events.
 printf '%s\n' 'end 10s' 'type contentions count' 'type delay nanoseconds' 'sample main;lock 4 3s' 'thread 1 one' \
 	'event 1s 0 0 2s 2s' 'event 4s 0 0 1s 1s 3' | "$make" "$work/lock.pb.gz"

@@ -150,6 +150,10 @@ static struct parts parts_of(const struct ct_spans_files *f, const struct ct_tim
 	for (size_t i = 0; i < f->count; i++)
 		if (f->profiles[i]->times)
 			add_parts(&parts, f->profiles[0], s, f->profiles[i], i, &kinds);
+	/* A sample stands for more than a short span, in which a thread does nothing for longer. */
+	for (size_t i = 0; i < parts.count; i++)
+		if (parts.list[i].ns > (double)s->duration)
+			parts.list[i].ns = (double)s->duration;
 	if (parts.count)
 		qsort(parts.list, parts.count, sizeof(*parts.list), by_ns);
 	return parts;
