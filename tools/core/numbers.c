@@ -174,10 +174,9 @@ char *ct_numbers_percent(char *to, int64_t value, int64_t total)
 
 	if (share >= 99.95 && share <= 100.05)
 		return strcpy(to, "  100%");
-	if (share && share < 0.01)
-		return strcpy(to, "<0.01%");
 	snprintf(to, CT_NUMBER_ROOM, share >= 1 ? "%5.2f%%" : "%5.2g%%", share);
-	return to;
+	/* What rounds to 0.01 is said so. */
+	return share && share < 0.01 && !strstr(to, "0.01%") ? strcpy(to, "<0.01%") : to;
 }
 
 int ct_numbers_units_compatible(const char *a, const char *b)

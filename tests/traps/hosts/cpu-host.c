@@ -8,7 +8,7 @@
  */
 #include <sys/resource.h>
 
-#include "host.h"
+#include "tick.h"
 
 static double seconds;
 
@@ -49,6 +49,7 @@ static void periodic(void)
 		first_half(start + (i + 0.5) * each);
 		second_half(start + (i + 1) * each);
 	}
+	burn_and_tick(0);
 }
 
 static void bursts(void)

@@ -132,6 +132,7 @@ got '^200' 1
 # ---- another user has taken two of the helper's names: at one nobody accepts, at the other one nobody even listens ----
 if [ "$(id -u)" = 0 ]; then
 	chmod a+rx . stranger.py
+	wait_for 60 none_left || fail "taken: the helper before has the name"
 	setpriv --reuid=65534 --clear-groups --regid=65534 $python - takes "$name" "${name%.*}.1" <stranger.py >squatter.out &
 	stranger=$!
 	owns $stranger

@@ -14,9 +14,9 @@ cat >"$work/host.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "tick.h"
 static pthread_barrier_t both;
 static volatile int own;
-static volatile int sum;
 static void *thread(void *arg)
 {
 	own = gettid();
@@ -53,8 +53,7 @@ static void look(int wanted)
 int main(int argc, char **argv)
 {
 	pthread_t t;
-	for (int i = 0; i < 30000000; i++)
-		sum += i;
+	burn_and_tick(0.05);
 	look(argc > 1);
 	pthread_barrier_init(&both, NULL, 2);
 	pthread_create(&t, NULL, thread, NULL);
@@ -65,7 +64,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-$CC -O1 -w -pthread -o "$work/host" "$work/host.c" || fail "not built"
+$CC -O1 -w -pthread -I"$srcdir/tests/lib" -o "$work/host" "$work/host.c" || fail "not built"
 printf '#!/bin/sh\nchrt -p $$ >"%s"\n' "$work/helper.said" >"$work/helper"
 chmod +x "$work/helper"
 ends_well bare bare chrt -f 1 "$work/host"
