@@ -86,6 +86,15 @@ static void put_string(struct out *o, size_t i)
 	ct_json_text(&o->j, NULL, ct_text(o->t->frames->pool, (uint32_t)i));
 }
 
+/* Ends a table of ROWS with the columns that we have nothing for. */
+static void end_table(struct out *o, const char *const *nulls, size_t count, size_t rows)
+{
+	for (size_t i = 0; i < count; i++)
+		column(o, nulls[i], rows, put_null);
+	ct_json_integer(&o->j, "length", (int64_t)rows);
+	ct_json_close(&o->j, '}');
+}
+
 static void put_shared(struct out *o)
 {
 	size_t frames = o->t->frames->count, stacks = o->t->stack_count;
@@ -99,27 +108,20 @@ static void put_shared(struct out *o)
 	ct_json_open(&o->j, "stackTable", '{');
 	column(o, "frame", stacks, put_frame);
 	column(o, "prefix", stacks, put_caller);
-	ct_json_integer(&o->j, "length", (int64_t)stacks);
-	ct_json_close(&o->j, '}');
+	end_table(o, NULL, 0, stacks);
 	ct_json_open(&o->j, "frameTable", '{');
 	column(o, "address", frames, put_less);
 	column(o, "inlineDepth", frames, put_zero);
 	column(o, "category", frames, put_category);
 	column(o, "subcategory", frames, put_zero);
 	column(o, "func", frames, put_self);
-	for (unsigned i = 0; i < sizeof(nulls) / sizeof(*nulls); i++)
-		column(o, nulls[i], frames, put_null);
-	ct_json_integer(&o->j, "length", (int64_t)frames);
-	ct_json_close(&o->j, '}');
+	end_table(o, nulls, sizeof(nulls) / sizeof(*nulls), frames);
 	ct_json_open(&o->j, "funcTable", '{');
 	column(o, "name", frames, put_name);
 	column(o, "isJS", frames, put_false);
 	column(o, "relevantForJS", frames, put_false);
 	column(o, "resource", frames, put_less);
-	for (unsigned i = 0; i < sizeof(of_function) / sizeof(*of_function); i++)
-		column(o, of_function[i], frames, put_null);
-	ct_json_integer(&o->j, "length", (int64_t)frames);
-	ct_json_close(&o->j, '}');
+	end_table(o, of_function, sizeof(of_function) / sizeof(*of_function), frames);
 	for (unsigned i = 0; i < sizeof(empty) / sizeof(*empty); i++) {
 		char *text = ct_memory_strdup(empty[i]), *save = NULL;
 
@@ -127,8 +129,7 @@ static void put_shared(struct out *o)
 		for (char *key = strtok_r(NULL, ":,", &save); key;
 		     key = strtok_r(NULL, ":,", &save))
 			column(o, key, 0, put_null);
-		ct_json_integer(&o->j, "length", 0);
-		ct_json_close(&o->j, '}');
+		end_table(o, NULL, 0, 0);
 		free(text);
 	}
 	column(o, "stringArray", o->t->frames->pool->string_count, put_string);
