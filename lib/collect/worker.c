@@ -106,10 +106,12 @@ void cp_worker_write_rest(void)
 	cp_futex_lock_release(&kept.lock);
 }
 
-/* Return the program's descriptor 2 in the task's own table, or a negative errno. */
+/* Return the program's descriptor 2 in the task's own table, or a negative errno. Filters of system
+ * calls often kill for pidfd_getfd (systemd's @system-service does). */
 static int borrow(void)
 {
-	int process = (int)cp_sys2(SYS_pidfd_open, cp_sys_getpid(), 0);
+	int process =
+		cp_sys_is_filtered() ? -EPERM : (int)cp_sys2(SYS_pidfd_open, cp_sys_getpid(), 0);
 	int fd = process;
 
 	if (process >= 0) {

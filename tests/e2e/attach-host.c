@@ -3,26 +3,34 @@
  * pid.
  *
  *   wait         main sleeps; a thread counts its sleeps and polls, each of which must last
- *   filter       has a seccomp filter, which allows all
+ *   filter SPEC...      as wait, with seccomp filters
+ *   half-filtered SPEC  as wait, with a filter of the other thread's only
  *   private      can't be dumped
  *   traced       a child that this process traces, and lets go on
  *   vfork        a child between vfork and exec, for as long as standard input is open
  *   handler      main is in a signal handler, forever
  *   stdio        main reads a line, forever
  *   exec N       executes itself N times
+ *
+ * A SPEC is LISTED:OTHERS:NUMBER,...: what happens for the system calls of these numbers, and for
+ * all others: allow, kill, trap, trace, notify, or errno and its number. Before that, as Docker
+ * does it, a clone into new namespaces is refused, and another architecture's calls kill.
  */
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,12 +56,60 @@ static void check(const char *what, int result, uint64_t began, uint64_t ns)
 	failed = 1;
 }
 
-static void *wait_often(void *unused)
+#define NEW_NAMESPACES 0x7e020000
+
+static unsigned action_of(const char *name)
+{
+	switch (*name == 't' ? name[3] : *name) {
+	case 'k': return SECCOMP_RET_KILL_PROCESS;
+	case 'p': return SECCOMP_RET_TRAP;
+	case 'c': return SECCOMP_RET_TRACE;
+	case 'n': return SECCOMP_RET_USER_NOTIF;
+	case 'e': return SECCOMP_RET_ERRNO | (unsigned)atoi(name + 5);
+	default: return SECCOMP_RET_ALLOW;
+	}
+}
+
+static void take_filter(char *spec)
+{
+	static struct sock_filter code[1200];
+	unsigned n = 0, listed = action_of(strtok(spec, ":")),
+		 others = action_of(strtok(NULL, ":"));
+	struct sock_fprog program = { .filter = code };
+
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, arch));
+	code[n++] =
+		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, nr));
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, args));
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, nr));
+	for (char *number = strtok(NULL, ","); number; number = strtok(NULL, ",")) {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							 (unsigned)atoi(number), 0, 1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, listed);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, others);
+	program.len = (unsigned short)n;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(77);
+}
+
+static void *wait_often(void *spec)
 {
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event event;
 
-	(void)unused;
+	if (spec)
+		take_filter(spec);
 	while (!over) {
 		const struct timespec t = { .tv_nsec = 3000000 };
 		uint64_t began = now_ns();
@@ -76,30 +132,17 @@ static void wait_for_input(void)
 		;
 }
 
-static int do_wait(void)
+static int do_wait(char *spec)
 {
 	pthread_t t;
 
-	pthread_create(&t, NULL, wait_often, NULL);
+	pthread_create(&t, NULL, wait_often, spec);
 	up(getpid());
 	wait_for_input();
 	over = 1;
 	pthread_join(t, NULL);
 	puts(failed ? "disturbed" : "undisturbed");
 	return failed;
-}
-
-static int do_filter(void)
-{
-	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	struct sock_fprog program = { .len = 1, .filter = &all };
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return 77;
-	up(getpid());
-	wait_for_input();
-	return 0;
 }
 
 static int do_private(void)
@@ -194,9 +237,14 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(what, "wait"))
-		return do_wait();
-	if (!strcmp(what, "filter"))
-		return do_filter();
+		return do_wait(NULL);
+	if (!strcmp(what, "half-filtered") && argc > 2)
+		return do_wait(argv[2]);
+	if (!strcmp(what, "filter")) {
+		for (int i = 2; i < argc; i++)
+			take_filter(argv[i]);
+		return do_wait(NULL);
+	}
 	if (!strcmp(what, "private"))
 		return do_private();
 	if (!strcmp(what, "traced"))

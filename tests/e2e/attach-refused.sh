@@ -16,7 +16,7 @@ refused self 'is no process id'
 status=0
 bash -c 'exec "$1" attach $$' - "$cprof" >"$work/itself.out" 2>"$work/itself.err" || status=$?
 refused itself 'is this cprof'
-for what in filter:seccomp traced:'is traced by process' vfork:'between vfork and exec' ; do
+for what in traced:'is traced by process' vfork:'between vfork and exec' ; do
 	unaware "${what%%:*}" "${what%%:*}"
 	cprof "${what%%:*}-attach" attach "$work_pid"
 	refused "${what%%:*}-attach" "${what#*:}"

@@ -13,9 +13,15 @@ FUZZERS += \
 TOOL_FUZZERS += \
 	%D%/fuzz-dwarf \
 	%D%/fuzz-profile
+if !AARCH64
+TOOL_FUZZERS += %D%/fuzz-seccomp
+endif
 %C%_fuzz_dwarf_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_fuzz_dwarf_CFLAGS = $(TOOL_CFLAGS)
 %C%_fuzz_dwarf_LDADD = $(TOOL_LIBRARY)
 %C%_fuzz_profile_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_fuzz_profile_CFLAGS = $(TOOL_CFLAGS)
 %C%_fuzz_profile_LDADD = $(TOOL_LIBRARY)
+%C%_fuzz_seccomp_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
+%C%_fuzz_seccomp_CFLAGS = $(TOOL_CFLAGS)
+%C%_fuzz_seccomp_LDADD = $(TOOL_LIBRARY)

@@ -140,6 +140,12 @@ TOOL_UNIT_TESTS += \
 %C%_test_tool_read_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_read_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_read_LDADD = $(TOOL_LIBRARY) $(ZLIB_LIBS)
+if !AARCH64
+TOOL_UNIT_TESTS += %D%/test-tool-seccomp
+endif
+%C%_test_tool_seccomp_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
+%C%_test_tool_seccomp_CFLAGS = $(TOOL_CFLAGS)
+%C%_test_tool_seccomp_LDADD = $(TOOL_LIBRARY)
 %C%_test_tool_serve_CPPFLAGS = $(TOOL_TEST_CPPFLAGS)
 %C%_test_tool_serve_CFLAGS = $(TOOL_CFLAGS)
 %C%_test_tool_serve_LDADD = $(TOOL_LIBRARY) $(INTERNAL)

@@ -127,12 +127,10 @@ static bool is_under_way(const struct attachment *a, uint32_t tid)
 
 static bool runs(const struct attachment *a)
 {
-	char *task = ct_memory_printf("task/%u/status", a->seen.seized),
-	     *state = ct_refuse_status(a->space.pid, task, "State");
+	char *state = ct_proc_status(a->space.pid, (int)a->seen.seized, "State");
 	bool is = state && *state == 'R';
 
 	free(state);
-	free(task);
 	return is;
 }
 
@@ -195,7 +193,7 @@ static char *prepare(struct attachment *a)
 	memcpy(all, ct_code_begin, code_size());
 	memcpy(all + code_size(), plan, size);
 	a->seen = (struct ct_code_words){ 0 };
-	if (!why && (!ct_space_write_code(s, a->code, all, code_size() + size) ||
+	if (!why && (!ct_space_write(s, a->code, all, code_size() + size) ||
 		     !ct_space_write(s, a->words, &a->seen, sizeof(a->seen))))
 		why = cannot_write(s->pid);
 	free(all);
@@ -234,8 +232,8 @@ static char *give_library(struct attachment *a)
 		close(process);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->seen.fd);
 	if (!n &&
-	    ct_space_write_code(&a->space, a->plan + offsetof(struct ct_code_plan, path), path,
-				strlen(path) + 1) &&
+	    ct_space_write(&a->space, a->plan + offsetof(struct ct_code_plan, path), path,
+			   strlen(path) + 1) &&
 	    answer(a, CT_CODE_GO))
 		return NULL;
 	answer(a, CT_CODE_CANCEL);

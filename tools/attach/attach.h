@@ -2,7 +2,9 @@
 /* Interfaces of the files of tools/attach/, by the file that implements them: how the library gets
  * into a process that runs without it. docs/attach.md says what can go wrong at each step.
  *
+ *     proc.c     what /proc says of a process and its threads
  *     refuse.c   is it allowed, and can it work? Nothing is touched
+ *     seccomp.c  would the process's filters of system calls let the library live?
  *     space.c    the process's mappings and modules, read while it runs
  *     attach.c   writes our code where the process has no code
  *     hunt.c     threads that may be at a safe place, seen while they run
@@ -14,6 +16,7 @@
 #ifndef CP_ATTACH_ROOM_H
 #define CP_ATTACH_ROOM_H
 
+#include <linux/filter.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/user.h>
@@ -30,7 +33,25 @@
 /* Loads LIBRARY, a path, into process PID, which then answers at its control socket. Returns NULL,
  * or the reason why not and what would help, which the caller frees. *SECONDS gets the
  * longest time for which a thread of the process was stopped. */
+#ifdef __x86_64__
 char *ct_attach(int pid, const char *library, double *seconds);
+#else
+static inline char *ct_attach(int pid, const char *library, double *seconds)
+{
+	(void)library;
+	*seconds = 0;
+	return ct_memory_printf("process %d: attach is for x86_64 only", pid);
+}
+#endif
+
+/* proc.c */
+
+/* Reads file NAME of thread TID of PID into TO, as text of SIZE - 1 bytes at most. Returns TO. */
+char *ct_proc_read(int pid, int tid, const char *name, char *to, size_t size);
+/* Returns the value of KEY in the thread's status, to be freed; NULL: there is none. */
+char *ct_proc_status(int pid, int tid, const char *key);
+/* Lists the threads of PID in *TIDS, which has ROOM. Returns their number. */
+unsigned ct_proc_threads(int pid, int **tids, size_t *room);
 
 /* refuse.c */
 
@@ -43,9 +64,47 @@ char *ct_refuse(int pid);
 char *ct_refuse_access(int pid, int err);
 /* The same, by the process's memory and modules. */
 char *ct_refuse_space(struct ct_space *s, const char *library);
-/* Returns the value of KEY in /proc/PID/status, to be freed; NULL: there is none. TASK: "status" or
- * "task/812/status". */
-char *ct_refuse_status(int pid, const char *task, const char *key);
+
+/* seccomp.c */
+
+/* What a filter does for a call: the larger, the worse. */
+enum ct_seccomp_verdict {
+	CT_SECCOMP_ALLOWED,
+	CT_SECCOMP_ABSENT, /* ENOSYS */
+	CT_SECCOMP_FAILS,  /* another error, or nothing */
+	CT_SECCOMP_KILLS,  /* or sends a signal, or stops the thread until somebody answers */
+	CT_SECCOMP_UNJUDGED,
+};
+
+struct ct_seccomp_call {
+	const char *name;
+	int number;
+	enum ct_seccomp_verdict bears; /* the worst verdict with which the library lives */
+	unsigned known;		       /* a bit for each argument that is known */
+	uint64_t args[6];
+};
+
+/* The filters of a thread, in one piece: each after an instruction whose K is its length. */
+struct ct_seccomp {
+	struct sock_filter *code;
+	size_t count, room;
+};
+
+/* Returns the worst that the filter of COUNT instructions may do for CALL. */
+enum ct_seccomp_verdict ct_seccomp_run(const struct sock_filter *code, size_t count,
+				       const struct ct_seccomp_call *call);
+/* Reads the filters of the stopped thread TID. Returns 0 or a negative errno. */
+int ct_seccomp_read(struct ct_seccomp *to, int tid);
+bool ct_seccomp_same(const struct ct_seccomp *a, const struct ct_seccomp *b);
+/* Returns why the library can't live with FILTERS, to be freed; NULL: it can. REALTIME: a real-time
+ * thread makes its first thread. */
+char *ct_seccomp_judge(int pid, const struct ct_seccomp *filters, bool realtime);
+/* May a thread call restart_syscall, as it does after a stop in some waits? */
+bool ct_seccomp_restarts(const struct ct_seccomp *filters);
+/* Returns why PID's filters can't be judged, as ct_refuse; NULL: they can, or it has none. */
+char *ct_seccomp_refuse(int pid);
+/* The same, when the kernel hasn't let us read them. */
+char *ct_seccomp_unread(int pid);
 
 /* space.c */
 
@@ -60,7 +119,6 @@ struct ct_space_map {
 	uint64_t start, end, offset, inode;
 	char prot[5];
 	unsigned module; /* index in MODULES, or CT_SPACE_NONE */
-	bool stack;	 /* the main thread's */
 };
 
 #define CT_SPACE_NONE (~0u)
@@ -99,25 +157,23 @@ int ct_space_open(struct ct_space *s, int pid);
 /* Reads the mappings again. */
 int ct_space_renew(struct ct_space *s);
 void ct_space_close(struct ct_space *s);
-/* Copies N bytes of the process at AT. Returns whether they are all there. */
+/* Copies N bytes of the process at AT. Returns whether they are all there: after an exec, nothing
+ * is, because MEMORY stays that of the program before. */
 bool ct_space_read(const struct ct_space *s, uint64_t at, void *to, size_t n);
 /* The same for memory that doesn't change: each page is read once. */
 bool ct_space_read_fixed(struct ct_space *s, uint64_t at, void *to, size_t n);
-/* The same for writing; MEMORY: also where the process itself may not write. */
+/* The same for writing, also where the process itself may not write. */
 bool ct_space_write(const struct ct_space *s, uint64_t at, const void *from, size_t n);
-bool ct_space_write_code(const struct ct_space *s, uint64_t at, const void *from, size_t n);
 const struct ct_space_map *ct_space_map_at(const struct ct_space *s, uint64_t at);
 /* Returns the module whose code is at AT; NULL: there is none. */
 const struct ct_space_module *ct_space_code_at(const struct ct_space *s, uint64_t at);
-/* Calls SEE for each defined symbol of M until that returns true. */
-void ct_space_symbols(struct ct_space *s, const struct ct_space_module *m,
-		      bool (*see)(const char *name, uint64_t at, uint64_t size, void *arg),
-		      void *arg);
-/* Returns the address of NAME in M; 0: M doesn't define it. */
+/* Returns the address of NAME in M, a symbol or a version of its symbols; 0: M doesn't define it.
+ */
 uint64_t ct_space_symbol(struct ct_space *s, const struct ct_space_module *m, const char *name);
-
-/* Does M define the version NAME of its symbols? */
-bool ct_space_defines(struct ct_space *s, const struct ct_space_module *m, const char *name);
+/* The same for definition WHICH: a name may have several, of different versions. *SIZE gets its
+ * bytes. */
+uint64_t ct_space_definition(struct ct_space *s, const struct ct_space_module *m, const char *name,
+			     unsigned which, uint64_t *size);
 
 /* unwind.c */
 
@@ -200,10 +256,7 @@ extern const uint32_t ct_code_entry;
 struct ct_seized {
 	int tid;
 	uint64_t mask; /* of its signals */
-	/* Seconds, the longest of all stops: from the request on, which a thread without a
-	 * processor can't follow at once; and from the stop on. */
-	double longest, held;
-	unsigned stops;
+	double held;   /* seconds, the longest of all stops */
 };
 
 /* Makes a thread of the process call pthread_create by the code at CODE with PLAN, when one is at a
@@ -228,6 +281,11 @@ struct ct_hunt {
 	uint64_t start_main, start_main_end; /* __libc_start_main */
 	uint64_t caught;		     /* signals that have a handler */
 	unsigned threads, round;
+	bool again;    /* the thread should be stopped once more */
+	bool filtered; /* it has seccomp filters */
+	bool judged;   /* FILTERS are harmless */
+	struct ct_seccomp filters;
+	char *refused; /* why they aren't */
 	/* Threads that were looked at. */
 	struct ct_hunt_seen {
 		int tid;
@@ -246,13 +304,13 @@ struct ct_hunt_wait {
 	bool socket; /* with SO_RCVTIMEO it can't be begun again */
 	bool io;     /* no allocator waits in it */
 	bool eintr;  /* the kernel doesn't begin it again: we do */
+	bool timed;  /* it is continued by restart_syscall */
 };
 
 /* Returns NULL if NUMBER is none of them. */
 const struct ct_hunt_wait *ct_hunt_wait(long number);
-/* For ct_space_symbols of libc, with a struct ct_hunt: notes the functions that may be waited in.
- */
-bool ct_hunt_note_function(const char *name, uint64_t at, uint64_t size, void *hunt);
+/* Notes the functions of libc that may be waited in. */
+void ct_hunt_note_functions(struct ct_hunt *h);
 /* Returns what is known of thread TID, new or not. */
 struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid);
 bool ct_hunt_is_parent(const struct ct_hunt *h, int tid);

@@ -13,8 +13,6 @@
  */
 #include "attach/attach.h"
 
-#ifdef __x86_64__
-
 #define AT(member, offset) _Static_assert(offsetof(struct ct_code_frame, member) == (offset), "")
 AT(stack, 16);
 AT(r8, 40);
@@ -249,12 +247,3 @@ __asm__(
 	"ct_code_entry: .long .Lct_entry - ct_code_begin\n"
 	".popsection\n");
 /* clang-format on */
-
-#else
-
-__asm__(".pushsection .rodata\n"
-	".globl ct_code_begin, ct_code_end, ct_code_entry\n"
-	"ct_code_begin: ct_code_end: ct_code_entry: .long 0\n"
-	".popsection\n");
-
-#endif

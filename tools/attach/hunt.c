@@ -19,72 +19,42 @@
 /* The same for threads that run, which may be about to fork. */
 #define ROUNDS_FOR_SLEEPERS 10u
 
-#ifdef __x86_64__
-
 /* System calls that the kernel begins again after a stop, so that the program doesn't see it. Those
  * with EINTR aren't, and we do it. */
 static const struct ct_hunt_wait waits[] = {
-	{ SYS_read, true, true, false },
-	{ SYS_poll, false, true, false },
-	{ SYS_select, false, true, false },
-	{ SYS_pselect6, false, true, false },
-	{ SYS_ppoll, false, true, false },
-	{ SYS_epoll_wait, false, true, true },
-	{ SYS_epoll_pwait, false, true, true },
-	{ SYS_recvfrom, true, true, false },
-	{ SYS_recvmsg, true, true, false },
-	{ SYS_accept, true, true, false },
-	{ SYS_accept4, true, true, false },
-	{ SYS_wait4, false, true, false },
-	{ SYS_waitid, false, true, false },
-	{ SYS_pause, false, true, false },
-	{ SYS_rt_sigsuspend, false, true, false },
-	{ SYS_nanosleep, false, false, false },
-	{ SYS_clock_nanosleep, false, false, false },
-	{ SYS_futex, false, false, false },
-	{ SYS_restart_syscall, false, false, false },
+	{ SYS_read, .socket = true, .io = true },
+	{ SYS_poll, .io = true, .timed = true },
+	{ SYS_select, .io = true },
+	{ SYS_pselect6, .io = true },
+	{ SYS_ppoll, .io = true },
+	{ SYS_epoll_wait, .io = true, .eintr = true },
+	{ SYS_epoll_pwait, .io = true, .eintr = true },
+	{ SYS_recvfrom, .socket = true, .io = true },
+	{ SYS_recvmsg, .socket = true, .io = true },
+	{ SYS_accept, .socket = true, .io = true },
+	{ SYS_accept4, .socket = true, .io = true },
+	{ SYS_wait4, .io = true },
+	{ SYS_waitid, .io = true },
+	{ SYS_pause, .io = true },
+	{ SYS_rt_sigsuspend, .io = true },
+	{ SYS_nanosleep, .timed = true },
+	{ SYS_clock_nanosleep, .timed = true },
+	{ SYS_futex, .timed = true },
+	{ SYS_restart_syscall, .io = false },
 };
 
 /* libc's functions that make these calls, and hold no lock and no list of libc's. Not here, on
  * purpose: pthread_join, exit, getaddrinfo, system and all of stdio, malloc and the loader. */
+/* clang-format off */
 static const char *const functions[] = {
-	"read",
-	"poll",
-	"ppoll",
-	"select",
-	"pselect",
-	"epoll_wait",
-	"epoll_pwait",
-	"recv",
-	"recvfrom",
-	"recvmsg",
-	"accept",
-	"accept4",
-	"wait",
-	"wait3",
-	"wait4",
-	"waitpid",
-	"waitid",
-	"pause",
-	"sigsuspend",
-	"nanosleep",
-	"clock_nanosleep",
-	"usleep",
-	"sleep",
-	"sem_wait",
-	"sem_timedwait",
-	"sem_clockwait",
-	"syscall",
-	"pthread_cond_wait",
-	"pthread_cond_timedwait",
-	"pthread_cond_clockwait",
-	"cnd_wait",
-	"cnd_timedwait",
-	"thrd_sleep",
-	"__poll",
-	"__read",
+	"read", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "recv", "recvfrom",
+	"recvmsg", "accept", "accept4", "wait", "wait3", "wait4", "waitpid", "waitid", "pause",
+	"sigsuspend", "nanosleep", "clock_nanosleep", "usleep", "sleep", "sem_wait", "sem_timedwait",
+	"sem_clockwait", "syscall", "pthread_cond_wait", "pthread_cond_timedwait",
+	"pthread_cond_clockwait", "cnd_wait", "cnd_timedwait", "thrd_sleep", "__poll", "__read",
 	"__select",
 };
+/* clang-format on */
 
 const struct ct_hunt_wait *ct_hunt_wait(long number)
 {
@@ -94,19 +64,19 @@ const struct ct_hunt_wait *ct_hunt_wait(long number)
 	return NULL;
 }
 
-bool ct_hunt_note_function(const char *name, uint64_t at, uint64_t size, void *arg)
+void ct_hunt_note_functions(struct ct_hunt *h)
 {
-	struct ct_hunt *h = arg;
+	const struct ct_space_module *libc = &h->s->modules[h->s->libc];
+	uint64_t at, size = 0;
 
-	if (!strcmp(name, "__libc_start_main")) {
-		h->start_main = at;
-		h->start_main_end = at + size;
-	}
+	h->start_main = ct_space_definition(h->s, libc, "__libc_start_main", 0, &size);
+	h->start_main_end = h->start_main + size;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (!strcmp(name, functions[i]) &&
-		    h->allowed_count < sizeof(h->allowed) / sizeof(*h->allowed))
+		for (unsigned k = 0;
+		     (at = ct_space_definition(h->s, libc, functions[i], k, &size)) &&
+		     h->allowed_count < sizeof(h->allowed) / sizeof(*h->allowed);
+		     k++)
 			h->allowed[h->allowed_count++] = (struct ct_hunt_range){ at, at + size };
-	return false;
 }
 
 struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid)
@@ -119,19 +89,6 @@ struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid)
 	t = CT_PUSH(h->seen, h->seen_count, h->seen_room);
 	*t = (struct ct_hunt_seen){ .tid = tid };
 	return t;
-}
-
-static char *read_task(int pid, int tid, const char *name, char *to, size_t size)
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	f = fopen(path, "re");
-	to[f ? fread(to, 1, size - 1, f) : 0] = '\0';
-	if (f)
-		fclose(f);
-	return to;
 }
 
 static uint64_t hash_of(const char *text)
@@ -166,13 +123,11 @@ static bool has_time_limit(int pid, int fd)
 /* Has thread T, which is in an epoll_wait with a time limit, begun it just now? */
 static bool is_fresh(struct ct_hunt *h, struct ct_hunt_seen *t)
 {
-	char *text = NULL, task[40];
+	char *text = ct_proc_status(h->s->pid, t->tid, "voluntary_ctxt_switches");
 	uint64_t switches;
 	double now = ct_now(), before = t->at;
 	bool fresh;
 
-	snprintf(task, sizeof(task), "task/%d/status", t->tid);
-	text = ct_refuse_status(h->s->pid, task, "voluntary_ctxt_switches");
 	switches = text ? strtoull(text, NULL, 10) : 0;
 	free(text);
 	fresh = t->at > 0 && switches != t->switches && now - before < FRESH_SECONDS;
@@ -188,7 +143,7 @@ bool ct_hunt_is_parent(const struct ct_hunt *h, int tid)
 {
 	char text[16];
 
-	return h->threads > 1 && *read_task(h->s->pid, tid, "children", text, sizeof(text));
+	return h->threads > 1 && *ct_proc_read(h->s->pid, tid, "children", text, sizeof(text));
 }
 
 /* Looks at thread T while it runs: may it be at a safe place? */
@@ -202,7 +157,7 @@ bool ct_hunt_may_be_safe(struct ct_hunt *h, struct ct_hunt_seen *t, uint64_t *wh
 	*where = 0;
 	if (ct_hunt_is_parent(h, t->tid))
 		return false;
-	read_task(h->s->pid, t->tid, "syscall", line, sizeof(line));
+	ct_proc_read(h->s->pid, t->tid, "syscall", line, sizeof(line));
 	if (ct_starts(line, "running"))
 		return h->threads == 1 || h->round >= ROUNDS_FOR_SLEEPERS;
 	if (sscanf(line, "%ld %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3]) != 5)
@@ -212,9 +167,11 @@ bool ct_hunt_may_be_safe(struct ct_hunt *h, struct ct_hunt_seen *t, uint64_t *wh
 	if (!w || (t->where == *where && ct_now() - t->failed < AGAIN_SECONDS) ||
 	    (h->s->program_allocates && !w->io))
 		return false;
+	/* If a filter forbids restart_syscall, the wait begins again: so rather before that is
+	 * known. */
+	if (w->timed && h->filtered && !h->judged && h->round < ROUNDS_FOR_SLEEPERS)
+		return false;
 	if (w->eintr && (int)a[3] >= 0)
 		return is_fresh(h, t);
 	return !w->socket || !has_time_limit(h->s->pid, (int)a[0]);
 }
-
-#endif

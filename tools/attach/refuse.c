@@ -13,27 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-char *ct_refuse_status(int pid, const char *task, const char *key)
-{
-	char *path = ct_memory_printf("/proc/%d/%s", pid, task), *line = NULL, *value = NULL;
-	FILE *f = fopen(path, "re");
-	size_t room = 0, n = strlen(key);
-
-	while (f && !value && getline(&line, &room, f) > 0)
-		if (!strncmp(line, key, n) && line[n] == ':') {
-			line[strcspn(line, "\n")] = '\0';
-			value = ct_memory_strdup(line + n + 1 + strspn(line + n + 1, " \t"));
-		}
-	if (f)
-		fclose(f);
-	free(line);
-	free(path);
-	return value;
-}
-
 static long status_number(int pid, const char *key)
 {
-	char *text = ct_refuse_status(pid, "status", key);
+	char *text = ct_proc_status(pid, pid, key);
 	long n = text ? strtol(text, NULL, 10) : -1;
 
 	free(text);
@@ -42,7 +24,7 @@ static long status_number(int pid, const char *key)
 
 static char *name_of(int pid)
 {
-	char *name = ct_refuse_status(pid, "status", "Name");
+	char *name = ct_proc_status(pid, pid, "Name");
 
 	return name ? name : ct_memory_strdup("?");
 }
@@ -80,7 +62,7 @@ static char *refuse_tracer(int pid, long tracer)
 
 char *ct_refuse(int pid)
 {
-	char *state = ct_refuse_status(pid, "status", "State"), *threads, *why;
+	char *state = ct_proc_status(pid, pid, "State"), *threads, *why;
 	long group = status_number(pid, "Tgid"), tracer = status_number(pid, "TracerPid");
 
 	if (!state)
@@ -102,13 +84,10 @@ char *ct_refuse(int pid)
 						? "process %d is a thread of the kernel"
 						: "process %d has ended",
 					pid);
-	if (status_number(pid, "Seccomp") > 0)
-		return ct_memory_printf(
-			"process %d has a seccomp filter (containers, browsers): it might be "
-			"killed "
-			"for a system call of the library. Start it with \"cprof run\" there",
-			pid);
-	threads = ct_refuse_status(pid, "status", "x86_Thread_features");
+	why = ct_seccomp_refuse(pid);
+	if (why)
+		return why;
+	threads = ct_proc_status(pid, pid, "x86_Thread_features");
 	if (threads && strstr(threads, "shstk"))
 		why = ct_memory_printf("process %d has a shadow stack, where no call can be made "
 				       "from outside; start it with \"cprof run\"",
@@ -198,7 +177,7 @@ static char *missing_version(struct ct_space *s, const struct ct_space_module *m
 
 				if (!missing && file && version && !strcmp(file, "libc.so.6") &&
 				    !(v.vna_flags & VER_FLG_WEAK) &&
-				    !ct_space_defines(s, m, version))
+				    !ct_space_symbol(s, m, version))
 					missing = ct_memory_strdup(version);
 				aux += (int)v.vna_next;
 			}

@@ -4,7 +4,6 @@
  * the kernel lets the thread go on as it is. */
 #include "attach/attach.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <sched.h>
@@ -23,7 +22,6 @@
 /* Stack that pthread_create and the program's malloc may need. */
 #define ROOM 49152u
 #define EXTENDED_MAX 16384u
-#define CODE_MAX 2048u
 /* So many threads are looked at before a pause of a millisecond. */
 #define TOGETHER 64u
 /* While there are others, the main thread is left alone for so many rounds: signals go to it first.
@@ -36,8 +34,6 @@
 #define TIMES_MOST 8u
 #define BUSY_SECONDS 0.00005
 #define PATIENCE_SECONDS 0.0005
-
-#ifdef __x86_64__
 
 /* glibc's own signals. While setuid() waits for all threads to handle the second, it holds a lock
  * that pthread_create takes. */
@@ -88,14 +84,16 @@ static bool at_system_call(const struct ct_hunt *h, const struct stopped *t)
 	       code[1] == 0x05;
 }
 
-/* Some system calls end with EINTR by the stop alone. Makes the thread begin it again, with what is
- * left of its time. Returns whether the registers were changed. */
+/* Some system calls end with EINTR by the stop alone; others are continued by restart_syscall, for
+ * which a filter may kill. Makes the thread begin it again, if it can with what is left of its
+ * time. Returns whether the registers were changed. */
 static bool begin_again(const struct ct_hunt *h, struct stopped *t)
 {
 	struct user_regs_struct *r = &t->regs;
-	long passed = (long)((ct_now() - t->asked) * 1000);
+	long passed = (long)((ct_now() - t->asked) * 1000), result = (long)r->rax;
+	bool forbidden = result == RESTARTBLOCK && !ct_seccomp_restarts(&h->filters);
 
-	if ((long)r->rax != -EINTR || !at_system_call(h, t) || r->orig_rax == SYS_close ||
+	if ((result != -EINTR && !forbidden) || !at_system_call(h, t) || r->orig_rax == SYS_close ||
 	    r->orig_rax == SYS_connect || r->orig_rax == SYS_rt_sigreturn || has_signal(h, t))
 		return false;
 	if ((r->orig_rax == SYS_epoll_wait || r->orig_rax == SYS_epoll_pwait) && (int)r->r10 > 0)
@@ -298,26 +296,12 @@ static uint64_t write_frame(const struct ct_hunt *h, const struct stopped *t,
 	return size && ct_space_write(h->s, at, to.room, sizeof(to.f) + size) ? at : 0;
 }
 
-/* Is our code still there? After an exec, the memory is another one. */
-static bool code_is_there(const struct ct_hunt *h)
-{
-	size_t size = (size_t)(ct_code_end - ct_code_begin);
-	unsigned char now[CODE_MAX + sizeof(struct ct_code_plan)];
-	struct ct_code_plan plan;
-
-	if (size > CODE_MAX || !ct_space_read(h->s, h->code, now, size + sizeof(plan)))
-		return false;
-	memcpy(&plan, now + size, sizeof(plan));
-	return !memcmp(now, ct_code_begin, size) && plan.words == h->words;
-}
-
 /* Lets T go on in our code, which restores all by itself. From the first change on, the order is
  * such that this program may be killed at any moment. */
 static bool set_off(const struct ct_hunt *h, const struct stopped *t, enum ct_code_call call)
 {
 	struct user_regs_struct r = t->regs;
-	uint64_t at = code_is_there(h) ? write_frame(h, t, call) : 0,
-		 mask = ~SETXID | (t->mask & SETXID);
+	uint64_t at = write_frame(h, t, call), mask = ~SETXID | (t->mask & SETXID);
 
 	if (!at)
 		return false;
@@ -366,6 +350,12 @@ static bool stop(const struct ct_hunt *h, struct stopped *t)
 	return false;
 }
 
+/* Has the process ended, or called exec? */
+static bool is_gone(const struct ct_hunt *h)
+{
+	return !ct_space_read(h->s, h->words, &(uint32_t){ 0 }, 4);
+}
+
 /* Notes that TID will be stopped, for a later attach, if this one is killed. Returns true if memory
  * can't be had at once, because other threads change the mappings: it would not be had while the
  * thread is stopped, either. */
@@ -375,81 +365,96 @@ static bool is_busy(const struct ct_hunt *h, int tid)
 	bool there = ct_space_write(h->s, h->words, &(uint32_t){ (uint32_t)tid }, 4);
 
 	for (unsigned i = 0; there && i < GLANCES; i++)
-		there = code_is_there(h) && ct_now() - began < BUSY_SECONDS;
+		there = !is_gone(h) && ct_now() - began < BUSY_SECONDS;
 	return !there;
 }
 
+/* Are the filters of the stopped thread TID those that were judged? If not, they are kept for it.
+ */
+static bool filters_are_judged(struct ct_hunt *h, int tid)
+{
+	struct ct_seccomp now = { 0 };
+	int err = h->filtered ? ct_seccomp_read(&now, tid) : 0;
+	bool judged = !h->filtered || (!err && h->judged && ct_seccomp_same(&now, &h->filters));
+
+	if (judged || err) {
+		free(now.code);
+	} else {
+		free(h->filters.code);
+		h->filters = now;
+		h->judged = false;
+		h->again = true;
+	}
+	if (err == -EACCES && !h->refused)
+		h->refused = ct_seccomp_unread(h->s->pid);
+	return judged;
+}
+
+/* Does what takes time, and is needed before thread T is stopped again. */
+static void prepare_again(struct ct_hunt *h, const struct stopped *t)
+{
+	int policy = sched_getscheduler(t->tid);
+	struct ct_unwind u;
+
+	if (h->s->wanted) {
+		/* The stack may change by now, but the pages for the same way down are read. */
+		ct_space_read_fixed(h->s, h->s->wanted, &(char){ 0 }, 1);
+		ct_unwind(h->s, &t->regs, &u);
+	} else {
+		h->refused = ct_seccomp_judge(h->s->pid, &h->filters,
+					      policy == SCHED_FIFO || policy == SCHED_RR);
+		h->judged = !h->refused;
+	}
+}
+
 /* Returns whether thread TID was at a safe place; it goes on in our code then, else as it was. If
- * that wasn't known without a page that is read now, the space has WANTED. */
+ * something has to be known for that first, AGAIN is set. */
 static bool try_thread(struct ct_hunt *h, int tid)
 {
 	struct ct_hunt_seen *seen = ct_hunt_seen(h, tid);
 	struct stopped t = { .tid = tid, .asked = seen->at };
 	enum ct_code_call call = CT_CODE_PLAIN;
-	struct ct_unwind u;
 	uint64_t where;
 	double began, took;
 	bool done;
 
 	h->s->wanted = 0;
+	h->again = false;
 	began = ct_now();
 	if (!ct_hunt_may_be_safe(h, seen, &where))
 		return false;
 	t.asked = where && seen->at > 0 ? seen->at : began;
 	if (is_busy(h, tid))
 		return false;
-	began = ct_now();
 	if (!stop(h, &t))
 		return false;
 	h->result.tid = tid;
 	h->result.mask = t.mask;
 	h->s->held = true;
-	done = is_safe(h, &t, &call) && ct_now() - t.since < PATIENCE_SECONDS &&
-	       set_off(h, &t, call);
+	done = filters_are_judged(h, tid) && is_safe(h, &t, &call) &&
+	       ct_now() - t.since < PATIENCE_SECONDS && set_off(h, &t, call);
 	h->s->held = false;
+	h->again = h->again || h->s->wanted;
 	if (done) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	} else {
 		let_go(h, &t, 0);
-		seen->where = h->s->wanted ? 0 : where;
+		seen->where = h->again ? 0 : where;
 		seen->failed = ct_now();
 	}
-	took = ct_now() - began;
-	if (took > h->result.longest)
-		h->result.longest = took;
 	took = ct_now() - t.since;
 	if (took > h->result.held)
 		h->result.held = took;
-	h->result.stops++;
-	/* The stack may change by now, but the pages for the same way down are read. */
-	if (h->s->wanted) {
-		ct_space_read_fixed(h->s, h->s->wanted, &(char){ 0 }, 1);
-		ct_unwind(h->s, &t.regs, &u);
-	}
+	if (h->again)
+		prepare_again(h, &t);
 	return done;
-}
-
-static unsigned list_threads(int pid, int **tids, size_t *room)
-{
-	char *path = ct_memory_printf("/proc/%d/task", pid);
-	DIR *d = opendir(path);
-	struct dirent *e;
-	unsigned count = 0;
-
-	while (d && (e = readdir(d)))
-		if (atoi(e->d_name) > 0)
-			*CT_PUSH(*tids, count, *room) = atoi(e->d_name);
-	if (d)
-		closedir(d);
-	free(path);
-	return count;
 }
 
 static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
 {
 	static int *tids;
 	static size_t room;
-	unsigned count = list_threads(h->s->pid, &tids, &room);
+	unsigned count = ct_proc_threads(h->s->pid, &tids, &room);
 	unsigned looked = count < TOGETHER ? count : TOGETHER;
 
 	h->threads = count;
@@ -459,10 +464,10 @@ static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
 
 		if (tid == h->s->pid && count > 1 && round < ROUNDS_FOR_OTHERS)
 			continue;
-		for (unsigned times = 0; times < TIMES_MOST; times++) {
+		for (unsigned times = 0; times < TIMES_MOST && !h->refused; times++) {
 			if (try_thread(h, tid))
 				return true;
-			if (!h->s->wanted)
+			if (!h->again)
 				break;
 		}
 	}
@@ -471,11 +476,20 @@ static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
 
 static uint64_t caught_signals(int pid)
 {
-	char *text = ct_refuse_status(pid, "status", "SigCgt");
+	char *text = ct_proc_status(pid, pid, "SigCgt");
 	uint64_t caught = text ? strtoull(text, NULL, 16) : ~UINT64_C(0);
 
 	free(text);
 	return caught;
+}
+
+static bool is_filtered(int pid)
+{
+	char *mode = ct_proc_status(pid, pid, "Seccomp");
+	bool is = mode && *mode != '0';
+
+	free(mode);
+	return is;
 }
 
 /* Says on a terminal why it takes long. */
@@ -506,15 +520,16 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 	/* A thread that is in the kernel for long doesn't stop: that wait ends by a signal. */
 	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = timer_rang }, NULL);
 	alarm(LIMIT_SECONDS + 1);
-	ct_space_symbols(s, &s->modules[s->libc], ct_hunt_note_function, &h);
+	ct_hunt_note_functions(&h);
 	h.caught = caught_signals(s->pid);
+	h.filtered = is_filtered(s->pid);
 	/* A stopped thread waits for us alone, so nobody should run before us. Where that isn't
 	 * allowed, it works as well. */
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
 			   &(struct sched_param){ .sched_priority = 1 });
 	for (unsigned round = 0; !done && ct_now() < until; round++) {
 		done = hunt_round(&h, round, &next);
-		if (!done && !code_is_there(&h))
+		if (!done && (h.refused || is_gone(&h)))
 			break;
 		if (!done) {
 			if (round % 64 == 0)
@@ -529,8 +544,11 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 		sched_setscheduler(0, policy, &(struct sched_param){ 0 });
 	alarm(0);
 	free(h.seen);
+	free(h.filters.code);
 	*seized = h.result;
-	if (!done && !code_is_there(&h))
+	if (h.refused)
+		return h.refused;
+	if (!done && is_gone(&h))
 		return ct_memory_printf("process %d has ended, or has called exec", s->pid);
 	return done ? NULL
 		    : ct_memory_printf(
@@ -553,22 +571,3 @@ void ct_seize_unblock(const struct ct_seized *seized)
 	ptrace(PTRACE_SETSIGMASK, t.tid, (void *)sizeof(mask), &mask);
 	ptrace(PTRACE_DETACH, t.tid, NULL, NULL);
 }
-
-#else
-
-char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
-	       struct ct_seized *seized)
-{
-	(void)code;
-	(void)plan;
-	(void)words;
-	(void)seized;
-	return ct_memory_printf("process %d: attach is for x86_64 only", s->pid);
-}
-
-void ct_seize_unblock(const struct ct_seized *seized)
-{
-	(void)seized;
-}
-
-#endif

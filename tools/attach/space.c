@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -17,11 +16,6 @@
 #define HEADERS_MAX 64u
 #define SYMBOLS_MAX 4000000u
 #define NAME_ROOM 128
-#ifdef __x86_64__
-#define MACHINE EM_X86_64
-#else
-#define MACHINE EM_AARCH64
-#endif
 #define MODULE_MAX (UINT64_C(1) << 30)
 
 struct page {
@@ -33,19 +27,10 @@ struct page {
 
 bool ct_space_read(const struct ct_space *s, uint64_t at, void *to, size_t n)
 {
-	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)at, n };
-
-	return process_vm_readv(s->pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
+	return pread(s->memory, to, n, (off_t)at) == (ssize_t)n;
 }
 
 bool ct_space_write(const struct ct_space *s, uint64_t at, const void *from, size_t n)
-{
-	struct iovec local = { (void *)(uintptr_t)from, n }, remote = { (void *)(uintptr_t)at, n };
-
-	return process_vm_writev(s->pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
-}
-
-bool ct_space_write_code(const struct ct_space *s, uint64_t at, const void *from, size_t n)
 {
 	return pwrite(s->memory, from, n, (off_t)at) == (ssize_t)n;
 }
@@ -130,7 +115,7 @@ static void read_headers(struct ct_space *s, struct ct_space_module *m)
 	bool biased = false;
 
 	if (!ct_space_read_fixed(s, m->base, &e, sizeof(e)) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
-	    e.e_phentsize != sizeof(Elf64_Phdr) || e.e_machine != MACHINE)
+	    e.e_phentsize != sizeof(Elf64_Phdr) || e.e_machine != EM_X86_64)
 		return;
 	for (unsigned i = 0; i < e.e_phnum && i < HEADERS_MAX; i++) {
 		Elf64_Phdr p;
@@ -156,81 +141,14 @@ static void read_headers(struct ct_space *s, struct ct_space_module *m)
 		read_dynamic(s, m);
 }
 
-/* Returns the number of symbols: the last one is at the end of the last chain of the hash table. */
-static uint32_t symbol_count(struct ct_space *s, const struct ct_space_module *m)
-{
-	uint32_t header[4], last = 0, link = 0;
-	uint64_t buckets, chains;
-
-	if (!m->gnu_hash || !ct_space_read_fixed(s, m->gnu_hash, header, sizeof(header)) ||
-	    header[0] > SYMBOLS_MAX || header[2] > SYMBOLS_MAX)
-		return 0;
-	buckets = m->gnu_hash + sizeof(header) + 8 * (uint64_t)header[2];
-	chains = buckets + 4 * (uint64_t)header[0];
-	for (uint32_t i = 0; i < header[0]; i++) {
-		uint32_t first;
-
-		if (!ct_space_read_fixed(s, buckets + 4 * (uint64_t)i, &first, sizeof(first)))
-			return 0;
-		last = first > last ? first : last;
-	}
-	if (last < header[1])
-		return 0;
-	for (; last < SYMBOLS_MAX && !(link & 1); last++)
-		if (!ct_space_read_fixed(s, chains + 4 * (uint64_t)(last - header[1]), &link,
-					 sizeof(link)))
-			return 0;
-	return last;
-}
-
-void ct_space_symbols(struct ct_space *s, const struct ct_space_module *m,
-		      bool (*see)(const char *name, uint64_t at, uint64_t size, void *arg),
-		      void *arg)
-{
-	uint32_t count = symbol_count(s, m);
-
-	for (uint32_t i = 1; i < count; i++) {
-		Elf64_Sym y;
-		char name[NAME_ROOM] = "";
-		size_t n = sizeof(name) - 1;
-
-		if (!ct_space_read_fixed(s, m->symbols + i * sizeof(y), &y, sizeof(y)))
-			return;
-		if (y.st_shndx == SHN_UNDEF || y.st_name >= m->string_size)
-			continue;
-		n = m->string_size - y.st_name < n ? m->string_size - y.st_name : n;
-		if (!ct_space_read_fixed(s, m->strings + y.st_name, name, n))
-			continue;
-		if (see(name, y.st_shndx == SHN_ABS ? y.st_value : m->bias + y.st_value, y.st_size,
-			arg))
-			return;
-	}
-}
-
-struct search {
-	const char *name;
-	uint64_t at;
-	bool found;
-};
-
-static bool is_it(const char *name, uint64_t at, uint64_t size, void *arg)
-{
-	struct search *search = arg;
-
-	(void)size;
-	if (strcmp(name, search->name))
-		return false;
-	search->at = at;
-	search->found = true;
-	return true;
-}
-
-/* By the hash table, because libraries have thousands of symbols. */
-static uint64_t hashed_symbol(struct ct_space *s, const struct ct_space_module *m, const char *name)
+uint64_t ct_space_definition(struct ct_space *s, const struct ct_space_module *m, const char *name,
+			     unsigned which, uint64_t *size)
 {
 	uint32_t header[4], hash = 5381, at, link;
 	uint64_t buckets;
 
+	if (!m->symbols || !m->strings || !m->gnu_hash || strlen(name) >= NAME_ROOM)
+		return 0;
 	for (const char *c = name; *c; c++)
 		hash = hash * 33 + (unsigned char)*c;
 	if (!ct_space_read_fixed(s, m->gnu_hash, header, sizeof(header)) || !header[0] ||
@@ -253,31 +171,19 @@ static uint64_t hashed_symbol(struct ct_space *s, const struct ct_space_module *
 		    y.st_name >= m->string_size ||
 		    !ct_space_read_fixed(s, m->strings + y.st_name, found, strlen(name) + 1))
 			return 0;
-		if (!strcmp(found, name) && y.st_shndx != SHN_UNDEF)
-			return m->bias + y.st_value;
+		if (strcmp(found, name) || y.st_shndx == SHN_UNDEF || which--)
+			continue;
+		*size = y.st_size;
+		return m->bias + y.st_value;
 	}
 	return 0;
 }
 
 uint64_t ct_space_symbol(struct ct_space *s, const struct ct_space_module *m, const char *name)
 {
-	struct search search = { .name = name };
+	uint64_t size;
 
-	if (!m->symbols || !m->strings || strlen(name) >= NAME_ROOM)
-		return 0;
-	if (m->gnu_hash)
-		return hashed_symbol(s, m, name);
-	ct_space_symbols(s, m, is_it, &search);
-	return search.at;
-}
-
-bool ct_space_defines(struct ct_space *s, const struct ct_space_module *m, const char *name)
-{
-	struct search search = { .name = name };
-
-	/* Versions are symbols that the hash table has, but their value is no address. */
-	ct_space_symbols(s, m, is_it, &search);
-	return search.found;
+	return ct_space_definition(s, m, name, 0, &size);
 }
 
 static enum ct_space_kind kind_of(struct ct_space *s, const struct ct_space_module *m)
@@ -371,7 +277,6 @@ static int read_maps(struct ct_space *s)
 			   &map.offset, &map.inode, &at) < 5)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
-		map.stack = !strcmp(line + at, "[stack]");
 		*CT_PUSH(s->maps, s->map_count, s->map_room) = map;
 		s->maps[s->map_count - 1].module =
 			module_of(s, &s->maps[s->map_count - 1], line + at);
@@ -387,7 +292,7 @@ static bool is_narrow(struct ct_space *s, const struct ct_space_module *m)
 
 	return ct_space_read_fixed(s, m->base, &e, sizeof(e)) &&
 	       !memcmp(e.e_ident, ELFMAG, SELFMAG) &&
-	       (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != MACHINE);
+	       (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64);
 }
 
 /* The program itself is where the auxiliary vector says that its headers are. */

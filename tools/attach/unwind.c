@@ -12,8 +12,6 @@
 #define PC 16
 #define STACK_CHUNK 32768u
 
-#ifdef __x86_64__
-
 /* ---- tables ---- */
 
 struct cursor {
@@ -413,15 +411,3 @@ bool ct_unwind(struct ct_space *s, const struct user_regs_struct *regs, struct c
 	room = k.bytes;
 	return whole;
 }
-
-#else
-
-bool ct_unwind(struct ct_space *s, const struct user_regs_struct *regs, struct ct_unwind *to)
-{
-	(void)s;
-	(void)regs;
-	to->count = 0;
-	return false;
-}
-
-#endif

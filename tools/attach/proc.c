@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What /proc says of a process and its threads; see attach.h. */
+#include "attach/attach.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *ct_proc_read(int pid, int tid, const char *name, char *to, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	f = fopen(path, "re");
+	to[f ? fread(to, 1, size - 1, f) : 0] = '\0';
+	if (f)
+		fclose(f);
+	return to;
+}
+
+char *ct_proc_status(int pid, int tid, const char *key)
+{
+	char text[8192], *line = ct_proc_read(pid, tid, "status", text, sizeof(text));
+	size_t n = strlen(key);
+
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		if (!strncmp(line, key, n) && line[n] == ':') {
+			line += n + 1 + strspn(line + n + 1, " \t");
+			line[strcspn(line, "\n")] = '\0';
+			return ct_memory_strdup(line);
+		}
+	return NULL;
+}
+
+unsigned ct_proc_threads(int pid, int **tids, size_t *room)
+{
+	char *path = ct_memory_printf("/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	struct dirent *e;
+	unsigned count = 0;
+
+	while (d && (e = readdir(d)))
+		if (atoi(e->d_name) > 0)
+			*CT_PUSH(*tids, count, *room) = atoi(e->d_name);
+	if (d)
+		closedir(d);
+	free(path);
+	return count;
+}
