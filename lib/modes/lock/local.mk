@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 LIB_SOURCES += \
 	%D%/lock.c \
+	%D%/lock_holders.c \
 	%D%/lock_names.c \
+	%D%/lock_rows.c \
 	%D%/lock_wakers.c
 PRELOAD_SOURCES += \
 	%D%/hooks/cond.c \

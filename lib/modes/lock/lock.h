@@ -16,8 +16,8 @@
  * the offset in it, where the module has no symbol for the lock; or the address, for a lock on the
  * heap or a stack.
  *
- * For lock.c, lock_wakers.c and session/threads_now.c, under the collector's lock. An address keeps
- * its name until the release.
+ * For lock_rows.c, lock_wakers.c and session/threads_now.c, under the collector's lock. An address
+ * keeps its name until the release.
  */
 
 /* A zeroed struct has no names. A fork child abandons its parent's, perhaps half changed, by
@@ -44,6 +44,35 @@ void cp_lock_names_update(struct cp_lock_names *n, const struct cp_aggregate *a,
 /* Return the name of ADDRESS; NULL if it has none. */
 const char *cp_lock_names_of(const struct cp_lock_names *n, uint64_t address);
 void cp_lock_names_release(struct cp_lock_names *n);
+
+/* lock_rows.c
+ *
+ * What the files of waits and of holders have in common: their rows. For lock.c and lock_holders.c,
+ * under the collector's lock.
+ */
+
+struct cp_record;
+struct cp_encode_labels;
+
+struct cp_lock_rows {
+	struct cp_run *run;	 /* NULL: not started */
+	struct cp_strata strata; /* the samples that aren't in rows yet */
+	size_t named;		 /* number of rows whose locks were named; rows are only added */
+};
+
+/* Waits: strata by thread and kind of lock. Held: strata by lock; the waits for a lock are what its
+ * holders have caused. */
+extern struct cp_lock_rows cp_lock_waits, cp_lock_held;
+
+/* Add a sample to R: RECORD of the thread LABEL, in the stratum STRATUM and TAG. It stands for
+ * itself, SELF, and for SHARE more. */
+void cp_lock_rows_add(struct cp_run *r, const struct cp_record *record, uint32_t label,
+		      uint32_t stratum, uint64_t tag, const uint64_t *self, const double *share);
+/* These are DRAINED, ROWS and LABELS of both modes; see struct cp_mode_ops. */
+void cp_lock_rows_name(struct cp_run *r);
+void cp_lock_rows_see(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg);
+void cp_lock_rows_labels(const struct cp_run *r, const struct cp_stack *s,
+			 struct cp_encode_labels *to);
 
 /* lock.c
  *
