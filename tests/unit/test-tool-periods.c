@@ -7,7 +7,7 @@
 #include "chance.h"
 #include "core/times.h"
 #include "harness.h"
-#include "verbs/verbs.h"
+#include "verbs/timeline.h"
 
 #define RUNS 100
 #define PROMISED (RUNS / 100) /* false alarms */

@@ -5,7 +5,7 @@
 #include "chance.h"
 #include "core/times.h"
 #include "harness.h"
-#include "verbs/verbs.h"
+#include "verbs/timeline.h"
 
 #define MB 1e6
 #define MOST 600

@@ -10,7 +10,7 @@
 
 #include "core/report.h"
 #include "core/times.h"
-#include "verbs/verbs.h"
+#include "verbs/timeline.h"
 
 #define FALSE_ALARM 0.01
 #define LEAST_PERIOD 1e8 /* ns */

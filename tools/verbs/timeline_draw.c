@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The picture of a timeline: rows of threads or states, columns of time; see verbs.h. */
+/* The picture of a timeline: rows of threads or states, columns of time; see timeline.h. */
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -8,6 +8,7 @@
 
 #include "core/report.h"
 #include "core/times.h"
+#include "verbs/timeline.h"
 #include "verbs/verbs.h"
 
 #define ROWS 12	   /* of a file, before threads of one name become one row */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which lock a moment of a timeline is about, and who held it; see verbs.h. */
+/* Which lock a moment of a timeline is about, and who held it; see timeline.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/read.h"
 #include "core/times.h"
+#include "verbs/timeline.h"
 #include "verbs/verbs.h"
 
 /* Returns the name with the largest sum, or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When resident memory jumped; see verbs.h.
+/* When resident memory jumped; see timeline.h.
  *
  * A few steps between the counters' moments are jumps if each of them is many times as large as
  * every other step upwards, and as the steps are usually. So memory that grows steadily, that
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "core/times.h"
-#include "verbs/verbs.h"
+#include "verbs/timeline.h"
 
 #define LEAST_STEPS 6
 #define LEAST_BYTES 1e6

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moments that differ from the rest of a run; see verbs.h.
+/* Moments that differ from the rest of a run; see timeline.h.
  *
  * For each function the run is cut into bins. A window of bins counts if it holds more than chance
  * explains: if each piece of the function's events fell anywhere in the run with equal probability,
@@ -12,6 +12,7 @@
 
 #include "core/report.h"
 #include "core/times.h"
+#include "verbs/timeline.h"
 #include "verbs/verbs.h"
 
 #define FALSE_ALARM 0.01

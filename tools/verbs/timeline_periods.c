@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that return periodically; see verbs.h.
+/* Functions that return periodically; see timeline.h.
  *
  * Looked at are the events of each own function that is anywhere on the stack, on all threads, on
  * the threads of one name, and on each thread: a thread's flush may copy with a function that all
@@ -10,7 +10,7 @@
 
 #include "core/report.h"
 #include "core/times.h"
-#include "verbs/verbs.h"
+#include "verbs/timeline.h"
 
 #define RADIX 100000	    /* so many numbers are sorted by their digits */
 #define SHORT 3		    /* as in timeline_bursts.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happened when on the axis of a timeline, in which functions; see verbs.h.
+/* What happened when on the axis of a timeline, in which functions; see timeline.h.
  *
  * An event of a time index may stand for more time than it lasted: a sample of CPU time for the
  * time since the one before, a sampled wait also for waits that were not sampled, an event of a
@@ -12,6 +12,7 @@
 
 #include "core/report.h"
 #include "core/times.h"
+#include "verbs/timeline.h"
 #include "verbs/verbs.h"
 
 #define DEEPEST 64 /* functions of a stack that are looked at */

@@ -8,6 +8,7 @@
 #include "core/read.h"
 #include "core/report.h"
 #include "core/times.h"
+#include "verbs/timeline.h"
 #include "verbs/verbs.h"
 
 /* Of names that mean themselves in an expression. */
