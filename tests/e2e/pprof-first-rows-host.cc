@@ -28,7 +28,24 @@ struct item {
 	}
 };
 
+/* The program's own allocator runs below std::allocator_traits. */
+template <class T> struct pool {
+	using value_type = T;
+	KEPT T *allocate(size_t n)
+	{
+		T *block = static_cast<T *>(malloc(n * sizeof(T)));
+
+		*block = T(); /* so that malloc is no tail call */
+		return block;
+	}
+	KEPT void deallocate(T *p, size_t)
+	{
+		free(p);
+	}
+};
+
 static std::vector<void *> blocks;
+static std::vector<int, pool<int>> numbers;
 static std::vector<std::string> texts;
 static std::vector<item> items;
 
@@ -48,6 +65,11 @@ KEPT static void keep_item(const item &i)
 	items.push_back(i);
 }
 
+KEPT static void keep_number()
+{
+	numbers.push_back(1);
+}
+
 static int use_heap()
 {
 	item first;
@@ -56,6 +78,7 @@ static int use_heap()
 		keep_block();
 		keep_text();
 		keep_item(first);
+		keep_number();
 	}
 	_exit(0); /* texts and items are not destroyed */
 }

@@ -47,7 +47,7 @@ done
 "$cprof" top "$work/heap.full.pb" | grep -q ' operator new$' || fail "cprof top doesn't show operator new"
 "$cprof" top "$work/lock.full.pb" | grep -q ' pthread_mutex_lock$' || fail "cprof top doesn't show pthread_mutex_lock"
 # Every byte is still in the same function of the program.
-for function in keep_block keep_text keep_item item::item; do
+for function in keep_block keep_text keep_item item::item 'pool<int>::allocate' keep_number; do
 	with=$(rows "$work/heap.all.pb" -cum -nodefraction=0 | awk -v f="$function" '$6 == f { print $4; exit }')
 	without=$(rows "$work/heap.full.pb" -cum -nodefraction=0 | awk -v f="$function" '$6 == f { print $4; exit }')
 	[ "$with" ] && [ "$with" = "$without" ] || fail "$function has $without, not $with"

@@ -92,10 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ct_filter_tags_units_init(&units, p);
 	ct_filter(p, &units);
 	ct_filter_tags_units_release(&units);
-	if (!p->drop_frames || p->function_count < 100) {
-		ct_drop_frames_choose(p);
+	if (!p->drop_frames || p->function_count < 100)
 		ct_drop_frames(p);
-	}
 	twice = ct_combine((struct ct_profile *[]){ p, p }, 2);
 	if (twice)
 		make_graphs(twice);

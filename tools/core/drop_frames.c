@@ -26,7 +26,8 @@ bool ct_drop_frames_ours(const struct ct_profile *p)
 	return p->comment_count && !strncmp(ct_notes_comment(p, 0), begin, sizeof(begin) - 1);
 }
 
-char *ct_drop_frames_name(const char *name)
+/* Returns the name as pprof compares it, without parameters. The caller frees it. */
+static char *name_without_parameters(const char *name)
 {
 	char *copy = ct_memory_strdup(name + (*name == '.')), *c = copy;
 
@@ -44,7 +45,7 @@ char *ct_drop_frames_name(const char *name)
 static bool is_dropped(const struct ct_profile *p, uint32_t function, struct ct_regex *drop,
 		       struct ct_regex *keep)
 {
-	char *name = ct_drop_frames_name(ct_text(p, p->functions[function].name));
+	char *name = name_without_parameters(ct_text(p, p->functions[function].name));
 	bool yes = *name && ct_regex_match(drop, name) && !(keep && ct_regex_match(keep, name));
 
 	free(name);

@@ -5,7 +5,6 @@ TOOL_SOURCES += \
 	%D%/directory.c \
 	%D%/distribution.c \
 	%D%/drop_frames.c \
-	%D%/drop_frames_choose.c \
 	%D%/fetch.c \
 	%D%/filter.c \
 	%D%/filter_tags.c \

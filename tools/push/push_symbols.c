@@ -235,7 +235,6 @@ void ct_push_symbols_apply(struct ct_push_symbols *s, struct ct_profile *p)
 	if (w.missing_count)
 		ask_symbolizer(&w);
 	apply_all(&w);
-	ct_drop_frames_choose(p);
 	ct_model_drop_strings(p);
 	free(w.missing);
 	free(w.module);

@@ -412,7 +412,6 @@ static void finish(struct work *w)
 {
 	name_the_rest(w);
 	ct_symbolize_functions_finish(&w->functions);
-	ct_drop_frames_choose(w->p);
 	ct_model_drop_strings(w->p);
 	free(w->lines);
 }

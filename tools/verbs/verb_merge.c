@@ -23,16 +23,6 @@ static const struct ct_option options[] = {
 static const struct ct_option *const tables[] = { options, ct_times_window_options,
 						  ct_filter_options, ct_load_options, NULL };
 
-/* Says what pprof may leave out, which depends on all samples. */
-static void say_what_to_drop(struct ct_profile *p)
-{
-	if (all_frames)
-		p->drop_frames = p->keep_frames = 0;
-	else
-		ct_drop_frames_choose(p);
-	ct_model_drop_strings(p);
-}
-
 struct source_id {
 	dev_t device;
 	ino_t file; /* 0 = unknown */
@@ -110,8 +100,10 @@ static int verb_merge(int argc, char **argv)
 	/* Removes entries that are no longer used. */
 	if (merged && (!ct_load_is_combined() || max_depth || ct_filter_active(filters, 1)))
 		merged = ct_combine(&p, 1);
+	if (merged && all_frames)
+		merged->drop_frames = merged->keep_frames = 0;
 	if (merged)
-		say_what_to_drop(merged);
+		ct_model_drop_strings(merged);
 	if (merged != p)
 		ct_model_free(p);
 	if (merged && !ct_write_file(merged, output))

@@ -397,10 +397,17 @@ void cp_heap_rows_count(const struct cp_run *r, struct cp_vec *to);
 /* Converts OBJECTS to whole objects. */
 uint64_t cp_heap_rows_whole(uint64_t objects);
 
-/* Functions that allocate; see drop_frames in output.h. */
+/* Functions that allocate, and those of the C++ and Rust libraries between them and the program
+ * that never call code of the program: allocators and strings. See drop_frames in output.h. */
 #define CP_HEAP_ALLOCATES                                                                          \
 	"operator new(\\[\\])?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|"         \
-	"posix_memalign|p?valloc|[mrx]allocx"
+	"posix_memalign|p?valloc|[mrx]allocx|"                                                     \
+	"std::(__1::)?allocator(_traits<std::(__1::)?allocator)?<.*>::allocate.*|"                 \
+	"(std::__|__gnu_cxx::)new_allocator<.*>::allocate.*|"                                      \
+	"std::(__cxx11::)?_[A-Z].*std::allocator<.*::_M_(allocate|create_storage|get_node)|"       \
+	"std::(__cxx11::|__1::)?basic_string<(char|wchar_t).*|"                                    \
+	"__r(ust|dl|g)_(alloc|realloc).*|alloc::raw_vec::.*|<alloc::alloc::Global as .*|"          \
+	"alloc::alloc::(Global::.*|alloc(_zeroed)?|realloc|exchange_malloc)"
 
 /* mappings.c
  *

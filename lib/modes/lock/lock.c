@@ -312,7 +312,7 @@ CP_THREAD_LABEL(cp_lock_label);
  * barriers keep their names: they may be for work, and not for a lock. */
 #define ACQUIRES                                                                                   \
 	"pthread_mutex_(timed|clock)?lock|pthread_rwlock_(timed|clock)?(rd|wr)lock|"               \
-	"pthread_spin_lock|mtx_(timed)?lock"
+	"pthread_spin_lock|mtx_(timed)?lock|" CP_LOCK_OF_STD
 
 const struct cp_mode_ops cp_mode_lock = {
 	.name = "lock",

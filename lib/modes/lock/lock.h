@@ -68,6 +68,12 @@ extern struct cp_lock_rows cp_lock_waits, cp_lock_held;
  * itself, SELF, and for SHARE more. */
 void cp_lock_rows_add(struct cp_run *r, const struct cp_record *record, uint32_t label,
 		      uint32_t stratum, uint64_t tag, const uint64_t *self, const double *share);
+/* The C++ library's functions between the program and those that lock and unlock; see drop_frames
+ * in output.h. std::lock_guard<T> of another mutex calls code of the program. */
+#define CP_LOCK_OF_STD                                                                             \
+	"__gthread_(recursive_)?mutex_(timed)?(un)?lock|std::__glibcxx_rwlock_[a-z]+|"             \
+	"std::(__1::)?[a-z_]*mutex[a-z_]*(<.*>)?::.*|"                                             \
+	"std::(__1::)?(lock_guard|unique_lock|scoped_lock|shared_lock)<std::[a-z_0-9:]+>::.*"
 /* These are DRAINED, ROWS and LABELS of both modes; see struct cp_mode_ops. */
 void cp_lock_rows_name(struct cp_run *r);
 void cp_lock_rows_see(struct cp_run *r, void (*see)(uint32_t *row, void *arg), void *arg);

@@ -173,7 +173,7 @@ static void report_holders(struct cp_comments *out, const struct cp_run *r,
 CP_THREAD_LABEL(cp_lock_holders_label);
 
 /* Functions that release a lock; see drop_frames in output.h. */
-#define RELEASES "pthread_(mutex|rwlock)_unlock|mtx_unlock"
+#define RELEASES "pthread_(mutex|rwlock)_unlock|mtx_unlock|" CP_LOCK_OF_STD
 
 /* The waits of the lock's file, seen from the other side. The type names differ from the lock
  * mode's: backends would otherwise add up both files and count each wait twice. */
