@@ -360,6 +360,23 @@ printf '%s\n' '      time  running    ready   waited     idle  thread' '    100 
 "$cprof" folded -threads=tid threads.pb | grep -q '^pool 2;worker;job;fetch;get;' || fail "threads apart: $("$cprof" folded -threads=tid threads.pb)"
 "$cprof" waits '-focus=(' threads.pb >out 2>&1 && fail "-focus=( is taken"
 
+# Nor does a window: what a worker does in it is no loop because it does nothing else then. All of the run tells.
+for mode in wall lock; do
+	{
+		echo 'time 1700000000s'
+		printf '%s\n' 'end 10s' 'thread 1 pool' 'event 0s 0 0 8s 8s' 'event 8s 0 1 2s 2s'
+		if [ "$mode" = wall ]; then
+			printf '%s\n' 'type wall nanoseconds' 'sample worker;pop;state=waiting;wait=condition 8s' 'sample worker;job;fetch;get;state=waiting;wait=condition 2s'
+		else
+			printf '%s\n' 'type contentions count' 'type delay nanoseconds' 'sample worker;pop;pthread_cond_wait;lock=jobs 1 8s' 'sample worker;job;fetch;get;pthread_cond_wait;lock=got 1 2s'
+		fi
+	} | "$builddir/tests/tools/make-times" "part.$mode.pb" || fail "make-times $mode"
+done
+"$cprof" waits -from=8s part.wall.pb 2>/dev/null | grep -qx 'Threads waited 2 s, 100% of their 2 s, by cause and own function:' || fail "waits of a window: $("$cprof" waits -from=8s part.wall.pb)"
+"$cprof" locks -from=8s part.lock.pb 2>/dev/null | grep -q '^condition got: 2 s in 1 wait, 100% of all' || fail "locks of a window: $("$cprof" locks -from=8s part.lock.pb)"
+"$cprof" waits -from=8s part.wall.pb part.wall.pb 2>/dev/null | grep -q 'of their 4 s, by cause and own function:$' || fail "waits of a window of two files: $("$cprof" waits -from=8s part.wall.pb part.wall.pb)"
+"$cprof" top -focus=get part.lock.pb 2>/dev/null | grep -q '  pthread_cond_wait$' || fail "top of one function: $("$cprof" top -focus=get part.lock.pb)"
+
 # The file's own labels come before the names; a function that waits at descriptors of two kinds has two rows.
 python3 - <<'END'
 from pprof_build import Profile

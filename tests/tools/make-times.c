@@ -4,7 +4,7 @@
  *     time NS                          when the run began
  *     dump NS                          when it ended; the file has no duration, as a heap profile
  *     type NAME UNIT                   before the first sample
- *     sample FRAME;FRAME[;KEY=LABEL] VALUE...  outermost first
+ *     sample FRAME;FRAME[;KEY=LABEL]... VALUE...  outermost first
  *     comment TEXT
  *     thread TID NAME [BEGIN [END]]
  *     event BEGIN THREAD SAMPLE WEIGHT [DURATION [COUNT]]
@@ -61,7 +61,8 @@ static uint32_t frame(const char *name)
 
 static void sample(void)
 {
-	uint32_t frames[WORDS], depth = 0, set = 0;
+	uint32_t frames[WORDS], depth = 0, label_count = 0;
+	struct ct_label labels[WORDS];
 	int64_t values[WORDS];
 
 	for (char *word = strtok(words[1], ";"); word; word = strtok(NULL, ";")) {
@@ -69,11 +70,9 @@ static void sample(void)
 
 		if (equal) {
 			*equal = '\0';
-			set = ct_model_label_set(
-				p,
-				&(struct ct_label){ .key = ct_model_string(p, word),
-						    .text = ct_model_string(p, equal + 1) },
-				1);
+			labels[label_count++] =
+				(struct ct_label){ .key = ct_model_string(p, word),
+						   .text = ct_model_string(p, equal + 1) };
 		} else {
 			memmove(frames + 1, frames, depth++ * sizeof(*frames));
 			frames[0] = frame(word);
@@ -81,7 +80,7 @@ static void sample(void)
 	}
 	for (size_t i = 0; i < p->type_count; i++)
 		values[i] = (int64_t)number(2 + i);
-	ct_model_add_sample(p, frames, depth, values, set);
+	ct_model_add_sample(p, frames, depth, values, ct_model_label_set(p, labels, label_count));
 	*CT_PUSH(t->recorded, t->recorded_count, room.recorded) = 0;
 }
 

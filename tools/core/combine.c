@@ -315,6 +315,8 @@ struct ct_profile *ct_combine(struct ct_profile *const *sources, size_t count)
 		maps[i] = take_profile(&c, sources[i]);
 	if (c.to)
 		ct_times_join(c.to, sources, maps, count);
+	if (c.to)
+		ct_idle_loops_join(c.to, sources, count);
 	for (size_t i = 0; i < count; i++)
 		free(maps[i]);
 	free(maps);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/report.h"
 #include "core/times.h"
 
 static struct {
@@ -293,6 +294,7 @@ int ct_filter(struct ct_profile *p, const struct ct_label_units *units)
 	bool fine = compile_all(&f);
 
 	if (fine && ct_filter_active(lines, 1)) {
+		ct_idle_learn(p);
 		apply(&f, p, units);
 		warn_all(&f);
 	}

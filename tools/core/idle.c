@@ -12,19 +12,23 @@
 
 /* Threads of a kind: their outermost own function is the same. */
 struct kind {
-	const char *root;
-	const char **common; /* own functions that all of their stacks have, the outermost first */
+	char *root;
+	char **common; /* own functions that all of their stacks have, the outermost first */
 	size_t count;
+};
+
+struct ct_idle_loops {
+	struct kind *kinds;
+	size_t count, room;
+	bool has_others; /* there are threads besides the first one */
 };
 
 struct ct_idle {
 	struct ct_own *own;
 	const struct ct_profile *p;
-	struct kind *kinds;
-	size_t kind_count, kind_room;
+	struct ct_idle_loops *loops;
 	const char **path; /* own functions of one stack, the outermost first */
 	size_t path_count, path_room;
-	bool has_others; /* there are threads besides the first one */
 };
 
 static const char *name_of(const struct ct_profile *p, const struct ct_location *l, uint32_t line)
@@ -52,40 +56,43 @@ static void read_path(struct ct_idle *t, size_t sample)
 		add_own(t, &t->p->locations[ct_frames(t->p, s)[k]]);
 }
 
-static struct kind *kind_of_path(const struct ct_idle *t)
+static struct kind *kind_of(const struct ct_idle_loops *l, const char *root)
 {
-	const char *root = t->path_count ? t->path[0] : "";
-
-	for (size_t i = 0; i < t->kind_count; i++)
-		if (!strcmp(t->kinds[i].root, root))
-			return &t->kinds[i];
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->kinds[i].root, root))
+			return &l->kinds[i];
 	return NULL;
 }
 
-static size_t same(const struct ct_idle *t, const struct kind *k)
+static const char *root_of(const struct ct_idle *t)
+{
+	return t->path_count ? t->path[0] : "";
+}
+
+/* Leaves K the functions that it has in common with a stack of its kind. */
+static void cut_to(struct kind *k, const char *const *path, size_t count)
 {
 	size_t n = 0;
 
-	while (n < k->count && n < t->path_count && !strcmp(k->common[n], t->path[n]))
+	while (n < k->count && n < count && !strcmp(k->common[n], path[n]))
 		n++;
-	return n;
+	while (k->count > n)
+		free(k->common[--k->count]);
 }
 
-static void learn(struct ct_idle *t, size_t sample)
+static void learn(struct ct_idle_loops *l, const char *root, const char *const *path, size_t count)
 {
-	struct kind *k;
+	struct kind *k = kind_of(l, root);
 
-	read_path(t, sample);
-	k = kind_of_path(t);
 	if (k) {
-		k->count = same(t, k);
+		cut_to(k, path, count);
 		return;
 	}
-	k = CT_PUSH(t->kinds, t->kind_count, t->kind_room);
-	*k = (struct kind){ .root = t->path_count ? t->path[0] : "", .count = t->path_count };
-	k->common = ct_memory_realloc(NULL, t->path_count + 1, sizeof(*k->common));
-	if (t->path_count)
-		memcpy(k->common, t->path, t->path_count * sizeof(*k->common));
+	k = CT_PUSH(l->kinds, l->count, l->room);
+	*k = (struct kind){ .root = ct_memory_strdup(root), .count = count };
+	k->common = ct_memory_realloc(NULL, count + 1, sizeof(*k->common));
+	for (size_t i = 0; i < count; i++)
+		k->common[i] = ct_memory_strdup(path[i]);
 }
 
 static bool is_first_thread(const struct ct_profile *p, const struct ct_sample *s)
@@ -101,15 +108,24 @@ static bool is_first_thread(const struct ct_profile *p, const struct ct_sample *
 	return false;
 }
 
+static struct ct_idle_loops *learn_all(struct ct_idle *t)
+{
+	struct ct_idle_loops *l = ct_memory_alloc(sizeof(*l));
+
+	for (size_t i = 0; i < t->p->sample_count; i++) {
+		read_path(t, i);
+		learn(l, root_of(t), t->path, t->path_count);
+		l->has_others = l->has_others || !is_first_thread(t->p, &t->p->samples[i]);
+	}
+	return l;
+}
+
 struct ct_idle *ct_idle_new(struct ct_own *own, const struct ct_profile *p)
 {
 	struct ct_idle *t = ct_memory_alloc(sizeof(*t));
 
 	*t = (struct ct_idle){ .own = own, .p = p };
-	for (size_t i = 0; i < p->sample_count; i++) {
-		learn(t, i);
-		t->has_others = t->has_others || !is_first_thread(p, &p->samples[i]);
-	}
+	t->loops = p->loops ? p->loops : learn_all(t);
 	return t;
 }
 
@@ -117,11 +133,63 @@ void ct_idle_free(struct ct_idle *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->kind_count; i++)
-		free(t->kinds[i].common);
-	free(t->kinds);
+	if (t->loops != t->p->loops)
+		ct_idle_loops_free(t->loops);
 	free(t->path);
 	free(t);
+}
+
+void ct_idle_loops_free(struct ct_idle_loops *l)
+{
+	for (size_t i = 0; l && i < l->count; i++) {
+		cut_to(&l->kinds[i], NULL, 0);
+		free(l->kinds[i].common);
+		free(l->kinds[i].root);
+	}
+	if (l)
+		free(l->kinds);
+	free(l);
+}
+
+static bool has_waits(const struct ct_profile *p)
+{
+	bool has = ct_model_type(p, "contentions") < p->type_count;
+
+	for (size_t i = 0; i < p->label_count && !has; i++)
+		has = !strcmp(ct_text(p, p->labels[i].key), "wait");
+	return has;
+}
+
+void ct_idle_learn(struct ct_profile *p)
+{
+	struct ct_own *own = p->loops || !has_waits(p) ? NULL : ct_own_new(p, ct_own_asked);
+	struct ct_idle t = { .own = own, .p = p };
+
+	if (!own)
+		return;
+	p->loops = learn_all(&t);
+	free(t.path);
+	ct_own_free(own);
+}
+
+void ct_idle_loops_join(struct ct_profile *to, struct ct_profile *const *from, size_t count)
+{
+	struct ct_idle_loops *all = ct_memory_alloc(sizeof(*all));
+	bool known = true;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ct_idle_loops *l = from[i]->loops;
+
+		known = known && l;
+		for (size_t k = 0; known && k < l->count; k++)
+			learn(all, l->kinds[k].root, (const char *const *)l->kinds[k].common,
+			      l->kinds[k].count);
+		all->has_others = all->has_others || (l && l->has_others);
+	}
+	if (known)
+		to->loops = all;
+	else
+		ct_idle_loops_free(all);
 }
 
 /* A function that only passes the wait on, such as uv_cond_wait, is no step of the program. */
@@ -130,15 +198,18 @@ static bool is_wrapper(const char *name)
 	return strcasestr(name, "wait") && (strcasestr(name, "cond") || strcasestr(name, "sem"));
 }
 
-/* Returns how many own functions lie between the loop of the thread's kind and the wait. */
+/* Returns how many own functions lie between the loop of the thread's kind and the wait. A filter
+ * may have hidden some. */
 static size_t steps_from_loop(struct ct_idle *t, size_t sample)
 {
 	const struct kind *k;
-	size_t steps;
+	size_t steps, in_loop = 0;
 
 	read_path(t, sample);
-	k = kind_of_path(t);
-	steps = t->path_count - (k ? same(t, k) : 0);
+	k = kind_of(t->loops, root_of(t));
+	for (size_t i = 0; k && i < k->count && in_loop < t->path_count; i++)
+		in_loop += !strcmp(k->common[i], t->path[in_loop]);
+	steps = t->path_count - in_loop;
 	while (steps && is_wrapper(t->path[t->path_count - 1])) {
 		t->path_count--;
 		steps--;
@@ -195,12 +266,12 @@ bool ct_idle_is(struct ct_idle *t, size_t sample)
 		return false;
 	if (!strcmp(cause, "poll"))
 		return is_event_loop(t->p, sample) ||
-		       (t->has_others && (is_first_thread(t->p, &t->p->samples[sample]) ||
-					  steps_from_loop(t, sample) <= 1));
+		       (t->loops->has_others && (is_first_thread(t->p, &t->p->samples[sample]) ||
+						 steps_from_loop(t, sample) <= 1));
 	if (!strcmp(cause, "thread"))
 		return is_first_thread(t->p, &t->p->samples[sample]);
 	if (!strcmp(cause, "sleep"))
-		return t->kind_count > 1 && !steps_from_loop(t, sample);
+		return t->loops->count > 1 && !steps_from_loop(t, sample);
 	return (!strcmp(cause, "condition") || !strcmp(cause, "semaphore")) &&
 	       !is_first_thread(t->p, &t->p->samples[sample]) && steps_from_loop(t, sample) <= 1;
 }

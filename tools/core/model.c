@@ -53,6 +53,7 @@ void ct_model_free(struct ct_profile *p)
 		free(c);
 	}
 	ct_times_drop(p);
+	ct_idle_loops_free(p->loops);
 	ct_table_release(&p->own->texts);
 	ct_table_release(&p->own->sets);
 	free(p->own);

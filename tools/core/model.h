@@ -93,7 +93,9 @@ struct ct_profile {
 	const char *times_fault; /* why the time index of the file is not used; NULL: it is, or
 				    there is none */
 
-	bool is_nameless; /* of a format that has addresses only (legacy.c) */
+	struct ct_idle_loops *loops; /* where threads wait for something to do, learnt before
+					filters removed samples (report.h); NULL: not learnt */
+	bool is_nameless;	     /* of a format that has addresses only (legacy.c) */
 
 	struct ct_profile_own *own; /* allocated sizes, text memory, indices: private to model.c */
 };

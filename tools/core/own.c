@@ -21,6 +21,15 @@ struct ct_own {
 	unsigned char *functions; /* by function: enum answer, whether it may be own code */
 };
 
+const char *ct_own_asked;
+
+const struct ct_option ct_own_options[] = {
+	CT_TEXT("own", "REGEX", &ct_own_asked,
+		"your code: functions and modules that match (default: the program and "
+		"modules beside it); -own= omits top's table"),
+	CT_END
+};
+
 static size_t directory_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -244,6 +244,10 @@ bool ct_own_is_runtime_module(const char *path);
  * "". */
 bool ct_own_is_library_function(const char *name, const char *mangled, const char *file);
 
+/* -own, and its expression: NULL if it isn't given. */
+extern const struct ct_option ct_own_options[];
+extern const char *ct_own_asked;
+
 /* WHICH is an expression for names of functions and paths of modules, or NULL. Returns NULL after
  * an error message if WHICH is not a valid expression. */
 struct ct_own *ct_own_new(const struct ct_profile *p, const char *which);
@@ -265,9 +269,16 @@ const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own);
 
 /* Learns where the threads of P have their loops: threads whose outermost own function is the same
  * are of one kind, and their loop is in the innermost own function that all of their stacks have.
- * OWN and P must outlive the result, which the caller frees. */
+ * If that was learnt before filters, it is what they found. OWN and P must outlive the result,
+ * which the caller frees. */
 struct ct_idle *ct_idle_new(struct ct_own *own, const struct ct_profile *p);
 void ct_idle_free(struct ct_idle *t);
+/* Learns it for P, if P has waits. A filter calls this before it removes samples: in a part of a
+ * run all stacks of a worker may be the same one, which is no loop. */
+void ct_idle_learn(struct ct_profile *p);
+/* TO, which was combined of COUNT profiles FROM, gets what was learnt from all of them. */
+void ct_idle_loops_join(struct ct_profile *to, struct ct_profile *const *from, size_t count);
+void ct_idle_loops_free(struct ct_idle_loops *l);
 /* Returns what SAMPLE waits for: its label "wait"; of a lock profile "condition" or "semaphore", by
  * the functions at its leaf. NULL: neither says so. */
 const char *ct_idle_cause(const struct ct_profile *p, size_t sample);

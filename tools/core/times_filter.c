@@ -516,6 +516,7 @@ int ct_times_filter(struct ct_profile *const *profiles, const char *const *names
 	for (size_t i = 0; i < count; i++) {
 		uint64_t thinning = profiles[i]->times ? profiles[i]->times->thinning : 1;
 
+		ct_idle_learn(profiles[i]);
 		window.thinning = thinning > window.thinning ? thinning : window.thinning;
 		if (profiles[i]->times)
 			filter(profiles[i], longer);

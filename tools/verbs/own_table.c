@@ -21,19 +21,10 @@
 #define START_OWN 0.01
 #define STARTS_SHOWN 3
 
-static const char *which;
-
-const struct ct_option ct_own_options[] = {
-	CT_TEXT("own", "REGEX", &which,
-		"your code: functions and modules that match (default: the program and "
-		"modules beside it); -own= omits the table"),
-	CT_END
-};
-
 int ct_own_table_check(void)
 {
-	struct ct_regex *r = which ? ct_regex_new("own", which) : NULL;
-	int status = which && !r ? -1 : 0;
+	struct ct_regex *r = ct_own_asked ? ct_regex_new("own", ct_own_asked) : NULL;
+	int status = ct_own_asked && !r ? -1 : 0;
 
 	ct_regex_free(r);
 	return status;
@@ -41,7 +32,7 @@ int ct_own_table_check(void)
 
 struct ct_own *ct_own_table_rule(const struct ct_profile *p)
 {
-	return which && !*which ? NULL : ct_own_new(p, which);
+	return ct_own_asked && !*ct_own_asked ? NULL : ct_own_new(p, ct_own_asked);
 }
 
 /* What mostly waits for something to do makes nobody wait, and comes last. */
@@ -184,9 +175,9 @@ int ct_own_table_make(struct ct_own_table *t, const struct ct_report *r)
 
 	*t = (struct ct_own_table){ 0 };
 	/* With -mean, the sums of this table would have no meaning. */
-	if ((which && !*which) || r->settings.mean)
+	if ((ct_own_asked && !*ct_own_asked) || r->settings.mean)
 		return 0;
-	o = ct_own_new(r->p, which);
+	o = ct_own_new(r->p, ct_own_asked);
 	if (!o)
 		return -1;
 	node = own_nodes(r, o);
@@ -311,8 +302,8 @@ static size_t rows_worth_it(const struct ct_own_table *t, const struct ct_report
 	return n;
 }
 
-/* Is the row a function such as main, through which all time passes? With -cum it would stand
- * before the answer. */
+/* Is the row a function such as main, through ct_own_asked all time passes? With -cum it would
+ * stand before the answer. */
 static bool is_start(const struct ct_own_table *t, const struct ct_report *r,
 		     const struct ct_own_row *row)
 {
@@ -376,7 +367,7 @@ void ct_own_table_print(const struct ct_own_table *t, const struct ct_report *r,
 	if (!t->count && !t->elsewhere)
 		return;
 	printf("%sYour code%s", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
-	if (!which)
+	if (!ct_own_asked)
 		print_programs(r);
 	printf(": %s, %s of ", ct_report_value(r, inside, t->inside),
 	       ct_trimmed(ct_report_share(r, share, t->inside)));

@@ -16,17 +16,17 @@
 #define SHORT "[short waits]"
 
 static struct {
-	const char *own;
 	long rows, locks;
 } my = { .rows = 5, .locks = 10 };
 
 static const struct ct_option options[] = {
-	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a lock (5; 0: all)"),
 	CT_INTEGER("locks", "N", &my.locks, "locks shown (10; 0: all)"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_window_options,
-						  ct_filter_options, ct_short_name_options, NULL };
+static const struct ct_option *const tables[] = {
+	options,	   ct_own_options,	  ct_times_window_options,
+	ct_filter_options, ct_short_name_options, NULL
+};
 
 /* One side: waiters, holders or wakers. Names in FUNCTIONS are "lock\tfunction". */
 struct side {
@@ -108,16 +108,12 @@ static int sum_up(struct side *s, const char *file, bool filtered)
 
 	if (!find_types(p, &waits, &delay) || !has_locks(p))
 		return wrong_file(file);
-	o = ct_own_new(p, my.own);
+	if (filtered && ct_filter_alone(s->p))
+		return -1;
+	o = ct_own_new(p, ct_own_asked);
 	if (!o)
 		return -1;
-	/* Where loops are is learnt before the filters, from all samples. */
 	t = ct_idle_new(o, p);
-	if (filtered && ct_filter_alone(s->p)) {
-		ct_idle_free(t);
-		ct_own_free(o);
-		return -1;
-	}
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const char *cause = ct_idle_cause(p, i);
 		const char *lock = lock_of(s, i);

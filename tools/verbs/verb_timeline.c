@@ -15,18 +15,19 @@
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"
 
 static struct {
-	const char *by, *type, *own;
+	const char *by, *type;
 	bool json;
 } my;
 
 static const struct ct_option options[] = {
 	CT_TEXT("by", "WHAT", &my.by, "rows: thread (default) or state"),
 	CT_TEXT("sample_index", "TYPE", &my.type, "value to show, if a file has it: a name"),
-	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_FLAG("json", &my.json, "as JSON"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_window_options,
-						  ct_filter_options, ct_short_name_options, NULL };
+static const struct ct_option *const tables[] = {
+	options,	   ct_own_options,	  ct_times_window_options,
+	ct_filter_options, ct_short_name_options, NULL
+};
 
 /* ---- the sentences ---- */
 
@@ -380,7 +381,7 @@ static bool prepare(struct ct_timeline *t, int64_t zero)
 
 	if (ct_filter_alone(t->p))
 		return false;
-	t->own = ct_own_new(p, my.own);
+	t->own = ct_own_new(p, ct_own_asked);
 	if (!t->own)
 		return false;
 	t->type = type_of(p);

@@ -11,15 +11,14 @@
 #define ROWS 5
 
 static struct {
-	const char *own;
 	long rows;
 } my = { .rows = ROWS };
 
 static const struct ct_option options[] = {
-	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "functions of a cause (5; 0: all)"), CT_END
 };
 static const struct ct_option *const tables[] = { options,
+						  ct_own_options,
 						  ct_threads_options,
 						  ct_filter_options,
 						  ct_times_window_options,
@@ -181,14 +180,13 @@ static int show_waits(struct ct_profile *p, const char *file, bool is_alone)
 
 	if (!p->type_count || strcmp(ct_text(p, p->types[w.type].type), "wall") != 0)
 		return wrong_file(file);
-	o = ct_own_new(p, my.own);
+	o = ct_own_new(p, ct_own_asked);
 	if (!o)
 		return CT_FAILED;
 	if (ct_filter_tags_threads_wanted())
 		w.threads = ct_waits_threads_new();
-	t = ct_idle_new(o, p);
-	/* Where loops are is learnt before, from all samples. */
 	status = ct_filter_alone(p);
+	t = ct_idle_new(o, p);
 	ct_filter_tags_threads_apart(p);
 	for (size_t i = 0; i < p->sample_count; i++)
 		add_sample(&w, o, t, i);
@@ -208,7 +206,7 @@ static int show_waits(struct ct_profile *p, const char *file, bool is_alone)
 	}
 	/* The files of wakers are not filtered. */
 	is_alone &= !ct_filter_active(&filter, 1);
-	wakers = is_alone ? ct_waits_wakers_print(file, p, my.own, my.rows) : 0;
+	wakers = is_alone ? ct_waits_wakers_print(file, p, ct_own_asked, my.rows) : 0;
 	status = ct_out_end();
 	if (w.woken && !wakers && is_alone)
 		fputs("cprof: \"cprof run --wall --lock\" says who ends the waits, with "

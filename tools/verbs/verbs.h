@@ -239,9 +239,6 @@ struct ct_own_table {
 	bool is_nameless; /* no row has a name, and others have the time: there is no table */
 };
 
-/* The option -own of top and run. */
-extern const struct ct_option ct_own_options[];
-
 /* Returns -1 after a message if -own is no expression. */
 int ct_own_table_check(void);
 /* The rule which frames of P are own code, by -own; NULL: none is (-own=). The caller frees it. */
