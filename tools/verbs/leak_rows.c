@@ -48,9 +48,9 @@ static void add_detail(struct ct_leak_dump *d, size_t stack, size_t i)
 	detail->turnover[age] += turnover;
 }
 
-static int sum_up(struct ct_leak_dump *d, const char *own)
+static int sum_up(struct ct_leak_dump *d)
 {
-	struct ct_own *o = ct_own_new(d->p, own);
+	struct ct_own *o = ct_own_new(d->p, ct_own_asked);
 
 	if (!o)
 		return -1;
@@ -81,7 +81,7 @@ static void release_dump(struct ct_leak_dump *d)
 	ct_model_free(d->p);
 }
 
-static int read_dump(struct ct_leak_dump *d, const char *file, const char *own)
+static int read_dump(struct ct_leak_dump *d, const char *file)
 {
 	*d = (struct ct_leak_dump){ .p = ct_load_file(file), .file = file };
 	if (!d->p)
@@ -95,7 +95,7 @@ static int read_dump(struct ct_leak_dump *d, const char *file, const char *own)
 		return -1;
 	}
 	d->is_sampled = ct_sampling_is_sampled(d->p, d->space);
-	return sum_up(d, own);
+	return sum_up(d);
 }
 
 static int by_time(const void *x, const void *y)
@@ -313,11 +313,17 @@ static bool never_less(const struct ct_leaks *l, const double *bytes)
 	return never;
 }
 
-/* Returns whether R grew by more than chance explains. */
+/* Did R probably grow: is its error smaller than the growth? */
+static bool is_likely(const struct ct_leak_row *r)
+{
+	return r->bytes > 0 && r->grown > CT_SAMPLING_95 * sqrt(r->variance);
+}
+
+/* Returns whether R has grown; it is unsure where chance may explain it. */
 static bool follow_trend(struct ct_leaks *l, struct ct_leak_row *r)
 {
 	double *bytes = ct_memory_alloc(l->count * sizeof(*bytes)), slope, deviation;
-	bool has_grown, rises;
+	bool has_stayed_on, has_grown, rises;
 
 	for (size_t i = 0; i < l->count; i++)
 		detail_of(&l->dumps[i], r->stack, &bytes[i]);
@@ -325,17 +331,16 @@ static bool follow_trend(struct ct_leaks *l, struct ct_leak_row *r)
 	slope = slope_of(l, bytes);
 	r->grown = slope * time_of(l, l->count - 1);
 	deviation = swing_of(l, bytes, slope) / SWING_DEVIATIONS;
-	has_grown = is_beyond(r, r->variance) && has_stayed(l, r);
-	rises = never_less(l, bytes);
+	has_stayed_on = has_stayed(l, r);
+	has_grown = is_beyond(r, r->variance) && has_stayed_on;
+	/* A queue that fills also rises. */
+	rises = has_grown && l->count <= FEW_DUMPS && never_less(l, bytes);
 	free(bytes);
 	/* The same error as the one that is shown. */
 	r->variance += pow(deviation * quantile(CT_SAMPLING_95, l->count) / CT_SAMPLING_95, 2);
-	if (!has_grown || r->grown > quantile(DEVIATIONS, l->count) * deviation)
-		return has_grown;
-	/* A queue that fills also rises; a leak differs in that its blocks have stayed. */
-	rises &= l->count <= FEW_DUMPS;
-	r->is_few = rises && l->dumps[l->count - 1].has_ages;
-	l->rising += rises && !r->is_few;
+	if (has_grown && r->grown > quantile(DEVIATIONS, l->count) * deviation)
+		return true;
+	r->is_few = rises || (has_stayed_on && is_likely(r));
 	return r->is_few;
 }
 
@@ -345,7 +350,7 @@ static bool compare_two(const struct ct_leaks *l, struct ct_leak_row *r)
 	double turnover = compare_with_first(l, r);
 
 	r->is_few = !is_beyond(r, r->variance + turnover);
-	return is_beyond(r, r->variance);
+	return is_likely(r);
 }
 
 static bool is_shown(struct ct_leaks *l, struct ct_leak_row *r)
@@ -406,12 +411,12 @@ static void leave_out_views(struct ct_leaks *l)
 	l->count = kept;
 }
 
-int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count, const char *own)
+int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count)
 {
 	*l = (struct ct_leaks){ .dumps = ct_memory_alloc(count * sizeof(*l->dumps)) };
 	for (size_t i = 0; i < count; i++) {
 		l->count++;
-		if (read_dump(&l->dumps[i], files[i], own))
+		if (read_dump(&l->dumps[i], files[i]))
 			return -1;
 	}
 	leave_out_views(l);

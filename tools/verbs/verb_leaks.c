@@ -8,7 +8,7 @@
 
 #include "verbs/verbs.h"
 
-#define FEW_SHOWN 3		   /* number of shown stacks that have only a few more blocks */
+#define FEW_SHOWN 3		   /* number of shown stacks whose growth is unsure */
 #define STACK_WITHOUT_TERMINAL 160 /* columns */
 #define COLUMNS_BEFORE_ONE 45
 #define COLUMNS_BEFORE_SEVERAL 47
@@ -17,15 +17,13 @@
 #define ERROR_WIDTH 7	/* in columns; the sign takes two bytes */
 
 static struct {
-	const char *own;
 	long rows;
 } my = { .rows = 10 };
 
 static const struct ct_option options[] = {
-	CT_TEXT("own", "REGEX", &my.own, "your code: functions and modules that match"),
 	CT_INTEGER("nodecount", "N", &my.rows, "stacks shown (10; 0: all)"), CT_END
 };
-static const struct ct_option *const tables[] = { options, ct_times_window_options,
+static const struct ct_option *const tables[] = { options, ct_own_options, ct_times_window_options,
 						  ct_short_name_options, NULL };
 
 /* Returns the columns left for a stack after BEFORE columns; 0: any number. */
@@ -242,18 +240,13 @@ static int print_leaks(const struct ct_leaks *l)
 	leaks_heading(l);
 	cut = put_rows(l, 0, sure, (size_t)my.rows);
 	if (l->few) {
-		printf("%s, maybe in use for a moment (a later dump tells):\n",
-		       l->count == 2 ? "Few blocks more" : "More in few dumps");
+		puts("Unsure, perhaps chance or in use for a moment (a later dump tells):");
 		cut |= put_rows(l, sure, l->row_count, my.rows ? FEW_SHOWN : 0);
 	}
 	if (cut)
 		puts("\342\200\246: the stack goes on; -full-names shows all of it");
 	if (l->count > 1 && within)
 		printf("%zu other%s: no growth beyond chance\n", within, plural(within));
-	if (l->rising)
-		printf("%zu of them rose from dump to dump, but %zu dumps are too few for a trend: "
-		       "take ten\n",
-		       l->rising, l->count);
 	if (ct_resident_read(l->dumps[l->count - 1].p, &resident)) {
 		putchar('\n');
 		ct_resident_print(&resident, l->dumps[l->count - 1].variance);
@@ -270,8 +263,7 @@ static int print_leaks(const struct ct_leaks *l)
 static int verb_leaks(int argc, char **argv)
 {
 	struct ct_leaks l;
-	int status =
-		ct_leak_rows_make(&l, argv, (size_t)argc, my.own) ? CT_FAILED : print_leaks(&l);
+	int status = ct_leak_rows_make(&l, argv, (size_t)argc) ? CT_FAILED : print_leaks(&l);
 
 	ct_leak_rows_release(&l);
 	return status;

@@ -79,8 +79,8 @@ void ct_waits_threads_print(struct ct_waits_threads *t, const char *unit, long r
 /* leak_rows.c
  *
  * The rows of `cprof leaks`: from each dump the bytes and blocks in use by stack of your own code,
- * and from them a row for each stack that holds memory or, with several dumps, that grew by more
- * than chance explains.
+ * and from them a row for each stack that holds memory or, with several dumps, that grew,
+ * also where chance may explain it.
  */
 
 /* Counts for each power of two seconds, and one for blocks of under a second. */
@@ -115,7 +115,7 @@ struct ct_leak_row {
 	const struct ct_leak_detail *detail; /* in the last dump */
 	double grown; /* bytes, from the first dump to the last: of three or more, by their trend */
 	double variance; /* of the bytes or, with several dumps, of the growth */
-	/* Has grown, but may have done so for a moment only: by few blocks, or in few dumps. */
+	/* Has grown, but by few blocks or samples, or in few dumps: by chance, or for a moment. */
 	bool is_few;
 };
 
@@ -123,18 +123,15 @@ struct ct_leaks {
 	struct ct_leak_dump *dumps; /* the oldest first */
 	size_t count;
 	struct ct_leak_row *rows;
-	size_t row_count; /* the last FEW are of stacks that may have grown for a moment only */
+	size_t row_count; /* the last FEW are of stacks whose growth is unsure */
 	size_t few;
-	/* Stacks without a row that were higher in each dump than in the one before. Too few dumps
-	 * were given, and no ages, to tell whether they grow. */
-	size_t rising;
 	double minutes;	 /* time from the first dump to the last */
 	bool has_errors; /* some rows have one */
 };
 
-/* Reads FILEs, in any order, and makes the rows. OWN is an expression for your own code, or NULL.
- * Returns -1 after an error message. Call ct_leak_rows_release in any case. */
-int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count, const char *own);
+/* Reads FILEs, in any order, and makes the rows. Returns -1 after an error message. Call
+ * ct_leak_rows_release in any case. */
+int ct_leak_rows_make(struct ct_leaks *l, char *const *files, size_t count);
 void ct_leak_rows_release(struct ct_leaks *l);
 
 /* instructions.c
