@@ -58,6 +58,13 @@ tell allocate 1000
 end_record some-seen
 grep -q 'nothing was allocated in this time' none-seen.err || fail "no allocation: $(cat none-seen.err)"
 check_valid_as heap none.pb some.pb
+# A profile that was there is kept.
+cp some.pb some.copy
+record again-seen -heap -o some.pb
+end_record again-seen
+cmp -s some.before.pb some.copy || fail "a second record: the first one's file is lost: $(ls some*)"
+says again-seen "the heap profile that was there: $work/some.before.pb"
+mv some.before.pb some.pb
 "$cprof" top -sample_index=inuse_space none.pb | grep -q '9[.]5.* MB' || fail "no allocation: in use: $("$cprof" top none.pb)"
 grep -q ' alloc_space' some-seen.err && grep -Eq '9..* kB.* allocate$' some-seen.err ||
 	fail "1000 allocations: $(cat some-seen.err)"

@@ -101,6 +101,25 @@ static char *path_of(const struct window *w, int pid)
 	return path;
 }
 
+/* Writes the profile to W's path. A profile that was there stays beside it, as in a second run. */
+static int write_profile(const struct window *w, const struct ct_profile *p)
+{
+	struct ct_run_keep before;
+	char *kept;
+
+	ct_run_keep_open(&before, w->path);
+	if (ct_write_file(p, w->path)) {
+		ct_run_keep_close(&before);
+		return CT_FAILED;
+	}
+	kept = ct_run_keep_store(&before, w->path, 1);
+	if (kept)
+		fprintf(stderr, "cprof: the %s profile that was there: %s\n",
+			ct_control_modes[w->mode].name, kept);
+	free(kept);
+	return CT_OK;
+}
+
 static int end_window(struct window *w, int pid)
 {
 	struct ct_window_taken taken;
@@ -112,7 +131,7 @@ static int end_window(struct window *w, int pid)
 	if (!taken.profile)
 		return CT_FAILED;
 	w->path = path_of(w, pid);
-	if (ct_write_file(taken.profile, w->path)) {
+	if (write_profile(w, taken.profile)) {
 		free(w->path);
 		w->path = NULL;
 		status = CT_FAILED;
