@@ -331,6 +331,29 @@ p.write("note.pb")
 END
 "$cprof" top note.pb note.pb 2>err >out
 echo 'cprof: note: 100 % of the CPU time is of short bursts' | cmp -s - err || fail "a note: $(cat err)"
+# Who has the CPU time is nothing to note of threads that wait; a filter may leave those that run.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("wall", "nanoseconds")])
+app = p.mapping("/opt/app/app")
+p.comments += ["# note: 80 % of the CPU time is of threads that run for less than the kernel's tick"]
+p.sample([p.frame("waits", mapping=app)], [95, 95 * 10**6], {"state": "waiting", "wait": "lock"})
+p.sample([p.frame("runs", mapping=app)], [5, 5 * 10**6], {"state": "running"})
+p.write("tick.pb")
+END
+"$cprof" top tick.pb 2>&1 | grep 'note:' && fail "a note of the tick, of a file of waits"
+"$cprof" top -tagfocus=state=running tick.pb 2>&1 | grep -q '^cprof: note: 80 % of the CPU time' || fail "no note of the tick where threads run"
+# The number of rows is of those that are there.
+python3 - <<'END'
+from pprof_build import Profile
+p = Profile([("samples", "count"), ("cpu", "nanoseconds")])
+app, libc = p.mapping("/opt/app/app"), p.mapping("/usr/lib/libc.so.6")
+for i in range(3):
+    p.sample([p.frame(f, mapping=libc) for f in (f"leaf{i}", "calls", "goes_on", "begins")], [300, 300 * 10**6])
+p.write("callers.pb")
+END
+"$cprof" top -nodecount=5 callers.pb >out 2>/dev/null
+[ "$(grep -c 'leaf' out)" = 3 ] && grep -q '^3 of 6 rows, 100% of the total$' out || fail "rows: $(cat out)"
 "$cprof" top -json note.pb 2>err >out
 [ -s err ] && fail "a note beside JSON: $(cat err)"
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The least part of the time shown, in per cent, that deserves a note. */
+#define WORTH 10
+
 static struct {
 	char **texts;
 	size_t count, room;
@@ -55,6 +58,34 @@ static bool is_of_several(const struct ct_profile *p)
 	return processes > 1;
 }
 
+/* Returns the share of a wall profile's time in which threads ran; of another profile's 1. */
+static double running_share(const struct ct_profile *p)
+{
+	size_t type = p->type_count ? ct_model_default_type(p) : 0;
+	double running = 0, all = 0;
+
+	if (!p->type_count || strcmp(ct_text(p, p->types[type].type), "wall") != 0)
+		return 1;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const struct ct_label *state = ct_model_label(p, p->samples[i].label_set, "state");
+		double value = (double)ct_values(p, i)[type];
+
+		all += value;
+		running += !state || !strcmp(ct_text(p, state->text), "running") ? value : 0;
+	}
+	return all > 0 ? running / all : 0;
+}
+
+/* Which function has the CPU time hardly matters where nearly all of the time shown is waiting. */
+static bool matters(const struct ct_profile *p, const char *note)
+{
+	char *end;
+	double percent = strtod(note, &end);
+
+	return !ct_starts(end, " % of the CPU time is of threads ") ||
+	       percent * running_share(p) >= WORTH;
+}
+
 void ct_notes_say(const struct ct_profile *p)
 {
 	const char *before = is_of_several(p) ? "of one process or more: " : "";
@@ -62,7 +93,7 @@ void ct_notes_say(const struct ct_profile *p)
 	for (size_t i = 0; i < p->comment_count; i++) {
 		const char *text = ct_notes_comment(p, i);
 
-		if (strncmp(text, "note: ", 6) || !ct_notes_is_new(text))
+		if (strncmp(text, "note: ", 6) || !matters(p, text + 6) || !ct_notes_is_new(text))
 			continue;
 		fprintf(stderr, "cprof: note: %s", before);
 		ct_out_text(stderr, text + 6);

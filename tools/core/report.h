@@ -148,7 +148,7 @@ void ct_hints_say(const struct ct_profile *p, const char *file, struct ct_own *o
 const char *ct_notes_comment(const struct ct_profile *p, size_t i);
 /* Adds TEXT to P's comments, hidden from pprof's tables in the same way. */
 void ct_notes_add(struct ct_profile *p, const char *text);
-/* Prints P's notes on stderr, each once in a run of the tool. */
+/* Prints P's notes on stderr, those that matter for its samples, each once in a run of the tool. */
 void ct_notes_say(const struct ct_profile *p);
 /* Returns false if the same was asked of a text that differs only in numbers, and after a
  * semicolon: so several modes of a run say it once. */
@@ -344,9 +344,9 @@ char *ct_report_share(const struct ct_report *r, char *to, int64_t value);
 double ct_report_heading_unsure(const struct ct_report *r);
 /* Prints "2.96 s cpu in 9.84 s (30.08%)": the total, and the time that passed. */
 void ct_report_heading_total(const struct ct_report *r);
-/* Prints the lines above a table: the total unless it is TOLD already, filters, the number of rows
+/* Prints the lines above a table: the total unless it is TOLD already, filters, the number of ROWS
  * shown. */
-void ct_report_heading(const struct ct_report *r, bool told);
+void ct_report_heading(const struct ct_report *r, bool told, size_t rows);
 /* Prints of these lines the filters, and how sure values are: below a table that is not the
  * graph's. */
 void ct_report_heading_below(const struct ct_report *r);

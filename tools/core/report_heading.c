@@ -55,7 +55,7 @@ static int64_t shown_flat(const struct ct_graph *g)
 	return sum;
 }
 
-static void shown(const struct ct_report *r)
+static void shown(const struct ct_report *r, size_t rows)
 {
 	const struct ct_graph *g = r->graph;
 	size_t all = r->trimmed.before_count + r->trimmed.dropped;
@@ -63,7 +63,7 @@ static void shown(const struct ct_report *r)
 	char share[CT_NUMBER_ROOM];
 
 	if (g->kept_count < all && r->total)
-		printf("%zu of %zu rows, %s of the total\n", g->kept_count, all,
+		printf("%zu of %zu rows, %s of the total\n", rows, all,
 		       ct_trimmed(ct_report_share(r, share, flat)));
 }
 
@@ -114,7 +114,7 @@ static void sampled(const struct ct_report *r)
 	puts(first_is_below(r, unsure) ? "; the first row may be chance" : "");
 }
 
-void ct_report_heading(const struct ct_report *r, bool told)
+void ct_report_heading(const struct ct_report *r, bool told, size_t rows)
 {
 	const struct ct_profile *p = r->p;
 	const char *program = p->mapping_count ? ct_own_program_name(p, 0) : "";
@@ -128,7 +128,7 @@ void ct_report_heading(const struct ct_report *r, bool told)
 		putchar('\n');
 	}
 	filters();
-	shown(r);
+	shown(r, rows);
 	sampled(r);
 }
 

@@ -53,24 +53,36 @@ void ct_verb_top_for_run(bool one_table)
 	only_one = one_table;
 }
 
+/* Functions without a value of their own are left out, but not where callers are looked for, or all
+ * rows. */
+static bool has_row(const struct ct_report *r, size_t i)
+{
+	const struct ct_graph *g = r->graph;
+
+	return !i || r->trim.by_cum || r->trim.node_fraction <= 0 ||
+	       ct_graph_node_flat(&g->nodes[g->order[i]]);
+}
+
 static void print_all(const struct ct_report *r, bool told)
 {
 	const struct ct_graph *g = r->graph;
-	bool zeros = r->trim.by_cum || r->trim.node_fraction <= 0;
+	size_t rows = 0;
 	int64_t sum = 0;
+
+	for (size_t i = 0; i < g->kept_count; i++)
+		rows += has_row(r, i);
 
 	if (told)
 		printf("%sAll functions%s\n", ct_out_paint(CT_BOLD), ct_out_paint(CT_PLAIN));
-	ct_report_heading(r, told);
+	ct_report_heading(r, told, rows);
 	printf("%s%10s %5s%% %5s%% %10s %5s%%%s\n", ct_out_paint(CT_DIM), "own", "own", "sum",
 	       "total", "total", ct_out_paint(CT_PLAIN));
 	for (size_t i = 0; i < g->kept_count; i++) {
 		const struct ct_node *n = &g->nodes[g->order[i]];
 
 		sum = ct_add(sum, ct_graph_node_flat(n));
-		if (i && !zeros && !ct_graph_node_flat(n))
-			continue;
-		print_row(r, n, g->names[g->order[i]], sum);
+		if (has_row(r, i))
+			print_row(r, n, g->names[g->order[i]], sum);
 	}
 }
 

@@ -63,7 +63,7 @@ static void print_tree(const struct ct_report *r, struct ct_regex *pick)
 	const struct ct_graph *g = r->graph;
 	int64_t sum = 0;
 
-	ct_report_heading(r, false);
+	ct_report_heading(r, false, r->graph->kept_count);
 	puts(RULE);
 	puts("       own   own%   sum%      total total%   calls calls% + context");
 	for (size_t i = 0; i < g->kept_count; i++) {
