@@ -9,7 +9,8 @@
  *   traced       a child that this process traces, and lets go on
  *   vfork        a child between vfork and exec, for as long as standard input is open
  *   handler      main is in a signal handler, forever
- *   stdio        main reads a line, forever
+ *   stdio        main reads a line
+ *   callback     main reads in a function that libc's qsort calls
  *   exec N       executes itself N times
  *
  * A SPEC is LISTED:OTHERS:NUMBER,...: what happens for the system calls of these numbers, and for
@@ -217,6 +218,21 @@ static int do_stdio(void)
 	return 0;
 }
 
+static int read_and_compare(const void *a, const void *b)
+{
+	wait_for_input();
+	return *(const char *)a - *(const char *)b;
+}
+
+static int do_callback(void)
+{
+	char two[] = "ba";
+
+	up(getpid());
+	qsort(two, 2, 1, read_and_compare);
+	return 0;
+}
+
 static int do_exec(char **argv)
 {
 	char left[16];
@@ -253,6 +269,8 @@ int main(int argc, char **argv)
 		return do_vfork();
 	if (!strcmp(what, "handler"))
 		return do_handler();
+	if (!strcmp(what, "callback"))
+		return do_callback();
 	if (!strcmp(what, "stdio"))
 		return do_stdio();
 	if (!strcmp(what, "exec") && argc > 2)

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/attach.sh"
 
 # No thread of these is ever at a safe place: that takes ten seconds to be said.
-for what in handler stdio; do
+for what in handler callback; do
 	unaware $what $what
 	eval "$what=$pid ${what}_told=$told"
 	timeout 60 "$cprof" attach "$work_pid" >"$work/$what-attach.out" 2>"$work/$what-attach.err" &
@@ -55,6 +55,12 @@ done
 ended_well waits
 grep -q '^undisturbed' "$work/waits.out" || harm "waits: $(cat "$work/waits.out")"
 
+# A thread that waits for a line has that file's lock, which nobody else takes.
+unaware stdio stdio
+cprof stdio-attach attach "$work_pid"
+check_status stdio-attach 0
+ended_well stdio
+
 # The library is at a path that the process doesn't see.
 if unshare -rm true 2>/dev/null; then
 	mkdir "$work/hidden"
@@ -76,14 +82,14 @@ while ! grep -q '^done' "$work/exec.out"; do
 	cprof exec-attach attach "$work_pid"
 done
 ended_well exec
-for what in handler stdio; do
+for what in handler callback; do
 	status=0
 	eval "wait \$${what}_attach" || status=$?
 	refused $what-attach 'no thread was at a place'
 done
 # Each has the descriptors of those that were started before it.
-exec {stdio_told}>&- {handler_told}>&-
-for what in handler stdio; do
+exec {callback_told}>&- {handler_told}>&-
+for what in handler callback; do
 	pid=${!what} told=
 	ended_well $what
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# cprof attach and detach into storms, for ATTACH_SECONDS (20) each: the process ends as it does without. Prints how long its
-# threads were stopped. Then attaches that are killed at any moment.
+# cprof attach and detach into storms (ATTACH_STORMS), for ATTACH_SECONDS (20) each: the process ends as it does without.
+# Prints how long its threads were stopped. Then attaches that are killed at any moment.
 . "$srcdir/tests/lib/e2e.sh"
 [ "$(uname -m)" = x86_64 ] || skip "attach is for x86_64"
 seconds=${ATTACH_SECONDS:-20}
@@ -25,7 +25,27 @@ has_ended() {
 	! grep -q '^State:.*[RSDT] ' "/proc/$pid/status" 2>/dev/null
 }
 
-for kind in malloc dlopen mmap fork exec signals short jump sleep all; do
+kill_attaches() {
+	storm sleep
+	killed=0
+	while ! has_ended; do
+		# Signals can't be lost, so that each one ends a tool that has begun.
+		"$cprof" attach $pid 2>/dev/null &
+		tool=$!
+		sleep 0.00$((RANDOM % 10))$((RANDOM % 10))
+		kill -KILL $tool 2>/dev/null && killed=$((killed + 1))
+		wait $tool 2>/dev/null || true
+		timeout 5 "$cprof" detach $pid >/dev/null 2>&1 || true
+	done
+	goes_well sleep
+	echo "$killed attaches killed"
+}
+
+for kind in ${ATTACH_STORMS:-malloc dlopen mmap fork exec signals short jump sleep all killed}; do
+	if [ $kind = killed ]; then
+		kill_attaches
+		continue
+	fi
 	storm $kind
 	while ! has_ended; do
 		if "$cprof" attach $pid 2>>"$work/$kind.said"; then
@@ -33,22 +53,9 @@ for kind in malloc dlopen mmap fork exec signals short jump sleep all; do
 		fi
 	done
 	goes_well $kind
+	grep -v 'attached to\|detached from' "$work/$kind.said" | sort | uniq -c | sort -rn | head -n 5
 	sed -n 's/.*stopped for \([0-9.]*\) ms.*/\1/p' "$work/$kind.said" | sort -n | awk -v kind=$kind '
 		{ t[NR] = $1 }
 		END { printf "%-8s %5d attaches; stopped for ms, p50 %.2f, p99 %.2f, max %.2f\n", kind, NR, t[int((NR + 1) / 2)], t[int((NR * 99 + 99) / 100)], t[NR] }'
 done
-
-storm sleep
-killed=0
-while ! has_ended; do
-	# Signals can't be lost, so that each one ends a tool that has begun.
-	"$cprof" attach $pid 2>/dev/null &
-	tool=$!
-	sleep 0.00$((RANDOM % 10))$((RANDOM % 10))
-	kill -KILL $tool 2>/dev/null && killed=$((killed + 1))
-	wait $tool 2>/dev/null || true
-	timeout 5 "$cprof" detach $pid >/dev/null 2>&1 || true
-done
-goes_well sleep
-echo "$killed attaches killed"
 finish

@@ -184,6 +184,7 @@ struct ct_unwind {
 	uint64_t pc[CT_UNWIND_DEPTH];
 	enum ct_space_kind kind[CT_UNWIND_DEPTH];
 	unsigned count;
+	const char *lost; /* a module without a table for its frame; NULL: none */
 };
 
 /* Follows the stack of a stopped thread by its unwind tables to the thread's start. Returns false
@@ -271,6 +272,7 @@ void ct_seize_unblock(const struct ct_seized *seized);
 
 struct ct_hunt_range {
 	uint64_t begin, end;
+	bool stdio; /* it may wait in read only, where it holds the file's lock */
 };
 
 struct ct_hunt {
@@ -285,7 +287,8 @@ struct ct_hunt {
 	bool filtered; /* it has seccomp filters */
 	bool judged;   /* FILTERS are harmless */
 	struct ct_seccomp filters;
-	char *refused; /* why they aren't */
+	const char *lost; /* as in struct ct_unwind, of the last stack that was lost */
+	char *refused;	  /* why they aren't */
 	/* Threads that were looked at. */
 	struct ct_hunt_seen {
 		int tid;

@@ -43,8 +43,9 @@ static const struct ct_hunt_wait waits[] = {
 	{ SYS_restart_syscall, .io = false },
 };
 
-/* libc's functions that make these calls, and hold no lock and no list of libc's. Not here, on
- * purpose: pthread_join, exit, getaddrinfo, system and all of stdio, malloc and the loader. */
+/* libc's functions that make these calls, and hold no lock and no list of libc's; those of stdio
+ * hold a file's lock in read, which neither a new thread nor the loader takes. Not here, on
+ * purpose: pthread_join, exit, getaddrinfo, system and all of malloc and the loader. */
 /* clang-format off */
 static const char *const functions[] = {
 	"read", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "recv", "recvfrom",
@@ -53,6 +54,10 @@ static const char *const functions[] = {
 	"sem_clockwait", "syscall", "pthread_cond_wait", "pthread_cond_timedwait",
 	"pthread_cond_clockwait", "cnd_wait", "cnd_timedwait", "thrd_sleep", "__poll", "__read",
 	"__select",
+}, *const stdio_functions[] = {
+	"fgets", "__fgets_chk", "fgets_unlocked", "fread", "__fread_chk", "fread_unlocked", "fgetc",
+	"getc", "_IO_getc", "getchar", "getc_unlocked", "getline", "getdelim", "__getdelim", "__uflow",
+	"__underflow", "scanf", "fscanf", "__isoc99_scanf", "__isoc99_fscanf",
 };
 /* clang-format on */
 
@@ -64,19 +69,29 @@ const struct ct_hunt_wait *ct_hunt_wait(long number)
 	return NULL;
 }
 
+static void note(struct ct_hunt *h, const char *const *names, size_t count, bool stdio)
+{
+	const struct ct_space_module *libc = &h->s->modules[h->s->libc];
+	const size_t room = sizeof(h->allowed) / sizeof(*h->allowed);
+	uint64_t at, size;
+
+	for (size_t i = 0; i < count; i++)
+		for (unsigned k = 0; h->allowed_count < room &&
+				     (at = ct_space_definition(h->s, libc, names[i], k, &size));
+		     k++)
+			h->allowed[h->allowed_count++] =
+				(struct ct_hunt_range){ at, at + size, stdio };
+}
+
 void ct_hunt_note_functions(struct ct_hunt *h)
 {
 	const struct ct_space_module *libc = &h->s->modules[h->s->libc];
-	uint64_t at, size = 0;
+	uint64_t size = 0;
 
 	h->start_main = ct_space_definition(h->s, libc, "__libc_start_main", 0, &size);
 	h->start_main_end = h->start_main + size;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		for (unsigned k = 0;
-		     (at = ct_space_definition(h->s, libc, functions[i], k, &size)) &&
-		     h->allowed_count < sizeof(h->allowed) / sizeof(*h->allowed);
-		     k++)
-			h->allowed[h->allowed_count++] = (struct ct_hunt_range){ at, at + size };
+	note(h, functions, sizeof(functions) / sizeof(*functions), false);
+	note(h, stdio_functions, sizeof(stdio_functions) / sizeof(*stdio_functions), true);
 }
 
 struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid)

@@ -178,14 +178,20 @@ static bool is_safe(struct ct_hunt *h, struct stopped *t, enum ct_code_call *cal
 	const struct ct_hunt_wait *w = in_call ? ct_hunt_wait((long)r->orig_rax) : NULL;
 
 	if (!leaf_is_safe(h, t, w) || ct_hunt_is_parent(h, t->tid) || r->cs != 0x33 || !stack ||
-	    stack->prot[1] != 'w' || r->rsp - stack->start < ROOM || !ct_unwind(h->s, r, &u) ||
-	    !frames_are_safe(h, &u, &within) || !modules_are_there(h, &u))
+	    stack->prot[1] != 'w' || r->rsp - stack->start < ROOM)
+		return false;
+	if (!ct_unwind(h->s, r, &u)) {
+		h->lost = h->s->wanted ? h->lost : u.lost;
+		return false;
+	}
+	if (!frames_are_safe(h, &u, &within) || !modules_are_there(h, &u))
 		return false;
 	*call = CT_CODE_PLAIN;
 	if (!within)
 		return true;
 	for (unsigned i = 0; i < h->allowed_count; i++)
-		again = again || (within >= h->allowed[i].begin && within < h->allowed[i].end);
+		again = again || (within >= h->allowed[i].begin && within < h->allowed[i].end &&
+				  (!h->allowed[i].stdio || w->number == SYS_read));
 	if (!again)
 		return false;
 	switch ((long)r->rax) {
@@ -550,14 +556,21 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 		return h.refused;
 	if (!done && is_gone(&h))
 		return ct_memory_printf("process %d has ended, or has called exec", s->pid);
-	return done ? NULL
-		    : ct_memory_printf(
-			      "process %d: in %d seconds no thread was at a place where it can be "
-			      "lent: outside of libc, the allocator and signal handlers, or in a "
-			      "plain wait (poll, read, nanosleep, a condition). Nothing has "
-			      "changed; "
-			      "try again, or start it with \"cprof run\"",
-			      s->pid, LIMIT_SECONDS);
+	if (done)
+		return NULL;
+	if (h.lost)
+		return ct_memory_printf(
+			"process %d: the stacks of its threads lead through %s, which has no "
+			"unwind "
+			"tables, so where they are isn't known. Nothing has changed; start it with "
+			"\"cprof run\"",
+			s->pid, h.lost);
+	return ct_memory_printf(
+		"process %d: in %d seconds no thread was at a place where it can be "
+		"lent: outside of libc, the allocator and signal handlers, or in a "
+		"plain wait (poll, read, nanosleep, a condition). Nothing has changed; "
+		"try again, or start it with \"cprof run\"",
+		s->pid, LIMIT_SECONDS);
 }
 
 void ct_seize_unblock(const struct ct_seized *seized)

@@ -374,14 +374,18 @@ static int step(struct stack *k, const struct row *row, struct registers *r)
 
 static bool walk(struct ct_space *s, struct stack *k, struct registers *r, struct ct_unwind *to)
 {
+	to->lost = NULL;
 	for (to->count = 0; to->count < CT_UNWIND_DEPTH;) {
 		uint64_t pc = r->value[PC] - (to->count ? 1 : 0);
 		const struct ct_space_module *m = ct_space_code_at(s, pc);
 		struct row row;
 		int next;
 
-		if (pc >= FAR || !m || !find_row(s, m, pc, &row))
+		if (pc >= FAR || !m || !find_row(s, m, pc, &row)) {
+			if (!m || m->kind == CT_SPACE_PROGRAM)
+				to->lost = m ? m->name : "code of no file (a JIT compiler's)";
 			return false;
+		}
 		to->pc[to->count] = pc;
 		to->kind[to->count++] = m->kind;
 		next = step(k, &row, r);
