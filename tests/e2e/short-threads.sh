@@ -40,4 +40,10 @@ run() { # microseconds
 
 run 1000
 run 3000
+
+# What the kernel takes to make and to end a thread is in the total: a quarter of these threads' time, of
+# which half was missing.
+CPUPROFILE_FREQUENCY=1000 profiles_well profiled ends ./tests/e2e/short-threads-host 0.3 50
+"$cprof" info "$work/ends.pb" | awk '$1 == "cpu" && $2 == "time:" { print; found = $9 / $3 }
+	END { exit !(found > 0.93 && found < 1.07) }' || fail "threads of 50 us: the total is another"
 finish

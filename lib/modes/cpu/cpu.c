@@ -14,6 +14,16 @@ struct cp_cpu cp_cpu;
 
 static struct cp_futex_lock timers
 	CP_START_DATA; /* guards creation and deletion; held for a few calls only */
+/* The last moments of threads, after their end was told (cp_cpu_thread_end). They are in the
+ * process's CPU clock only. */
+static struct {
+	uint64_t ends;	   /* threads whose end was told */
+	uint64_t ended_ns; /* what these used until then */
+	uint64_t live_ns;  /* what the others have used */
+	uint64_t late_ns;  /* random, below a period: how much more counts as a period */
+} last CP_START_DATA;
+#define LAST_MOST 100000 /* ns, the mean of all threads */
+
 static bool event_failure_said;
 static uint32_t used; /* the mode was started once */
 
@@ -28,16 +38,16 @@ static void note_failure(int err)
 		      cp_log_errno_text(err), cp_thread_timer_advice(err));
 }
 
-static void begin_timer(struct cp_thread *t)
+static void begin_timer(struct cp_thread *t, uint64_t from)
 {
-	note_failure(cp_cpu_timer_create(t));
+	note_failure(cp_cpu_timer_create(t, from));
 }
 
 /* Runs in T's handler, which has T's clocks for itself. */
 static void replace_event(struct cp_thread *t)
 {
 	cp_count(CP_COUNT_EVENT_FAILURES, 1);
-	if (cp_cpu_timer_create(t) < 0)
+	if (cp_cpu_timer_create(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid))) < 0)
 		cp_count(CP_COUNT_TIMER_FAILURES, 1);
 }
 
@@ -101,21 +111,29 @@ static bool begin_event(struct cp_thread *t)
 	return false;
 }
 
-static void begin_clock(struct cp_thread *t)
+/* Give T a clock, which counts from T's CPU clock FROM on. */
+static void begin_clock(struct cp_thread *t, uint64_t from)
 {
 	if (cp_cpu.engine != CP_ENGINE_PERF || !begin_event(t))
-		begin_timer(t);
+		begin_timer(t, from);
 }
 
-static void begin_locked(struct cp_thread *t)
+static void begin_from(struct cp_thread *t, uint64_t from)
 {
 	if (!cp_load_relaxed(&cp_cpu_state.running) || cp_load_relaxed(&t->unsignalled) ||
 	    cp_cpu_of(t)->timer != CP_NO_TIMER || cpu_perf_has(t))
 		return;
 	cp_count(CP_COUNT_THREADS, 1);
-	begin_clock(t);
+	cp_cpu_of(t)->began = from;
+	begin_clock(t, from);
 	if (cpu_perf_has(t))
 		cp_count(CP_COUNT_EVENTS, 1);
+}
+
+/* T has used CPU time that the mode doesn't count. */
+static void begin_locked(struct cp_thread *t)
+{
+	begin_from(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
 }
 
 static void each_thread(void (*visit)(struct cp_thread *t))
@@ -210,6 +228,12 @@ static void set_period(unsigned frequency)
 	cp_store_release(&cp_cpu_state.period_ns, cp_cpu.period_ns);
 }
 
+static void begin_last(void)
+{
+	last.ends = last.ended_ns = 0;
+	last.late_ns = cp_cpu_timer_first() - 1;
+}
+
 int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 {
 	int err = cp_signals_claim_prof();
@@ -222,6 +246,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 	set_period(frequency);
 	cp_cpu_state.perf_failed = replace_event;
 	cp_cpu_timer_prepare();
+	begin_last();
 	cp_cpu.started = true;
 	cp_store_seqcst(&used, 1);
 	cp_store_seqcst(&cp_cpu_state.started, 1);
@@ -259,7 +284,7 @@ static void begin_period(struct cp_thread *t)
 	if (c->had_timer)
 		note_failure(cp_cpu_timer_again(t, c->period_before));
 	else if (c->had_clock)
-		begin_clock(t);
+		begin_clock(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
 	c->had_timer = c->had_clock = false;
 }
 
@@ -302,19 +327,35 @@ void cp_cpu_thread_begin(struct cp_thread *t)
 	if (is_unused())
 		return;
 	cp_futex_lock_acquire(&timers);
-	begin_locked(t);
+	/* The kernel's part of its begin is a new thread's own, too. */
+	if (cp_self.thread == t && t->start)
+		begin_from(t, 0);
+	else
+		begin_locked(t);
 	cp_futex_lock_release(&timers);
 }
 
-static void tell_bursts(struct cp_thread *t)
+static void look_at(struct cp_thread *t)
 {
-	cp_thread_timer_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t,
-				    cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
+	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
+
+	cp_thread_timer_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t, now);
+	if (now > cp_cpu_of(t)->began)
+		last.live_ns += now - cp_cpu_of(t)->began;
 }
 
-void cp_cpu_tell_bursts(void)
+void cp_cpu_settle(uint64_t cpu_ns)
 {
-	each_thread(tell_bursts);
+	uint64_t n = cp_load_acquire(&last.ends), rest;
+
+	last.live_ns = 0;
+	each_thread(look_at);
+	rest = cpu_ns - last.live_ns - cp_load_acquire(&last.ended_ns);
+	/* A thread that ended meanwhile may be counted twice. More than LAST_MOST has another
+	 * cause, such as threads without a record. */
+	if (n && n == cp_load_acquire(&last.ends) && cp_cpu.engine != CP_ENGINE_PERF &&
+	    rest / n < LAST_MOST)
+		cp_cpu_edges_tell_last(rest / n, cp_cpu.period_ns, last.late_ns);
 }
 
 static bool has_stack(const struct cp_thread *t)
@@ -338,6 +379,8 @@ static void end_locked(struct cp_thread *t)
 	delete_clock(t);
 	if (!counts)
 		return;
+	cp_add_relaxed(&last.ended_ns, now - cp_cpu_of(t)->began);
+	cp_add_relaxed(&last.ends, 1);
 	cp_thread_timer_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
 	if (cp_load_relaxed(&t->paused)) {
 		cp_count(CP_COUNT_LOST_PAUSED, missed);
@@ -375,8 +418,12 @@ void cp_cpu_fork_child(struct cp_thread *t)
 		cp_cpu_of(t)->bursts = (struct cp_bursts){ 0 };
 	/* The parent may have been changing the period. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
-	if (t)
-		cp_cpu_thread_begin(t);
+	begin_last();
+	if (!t)
+		return;
+	cp_futex_lock_acquire(&timers);
+	begin_from(t, 0);
+	cp_futex_lock_release(&timers);
 }
 
 void cp_cpu_exec_begin(void)

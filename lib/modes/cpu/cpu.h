@@ -54,8 +54,10 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine);
 void cp_cpu_set_frequency(unsigned frequency);
 /* Delete all clocks. The handler stays and does nothing: a late signal must not end the process. */
 void cp_cpu_stop(void);
-/* Tell how long threads run at a time (collect/collect.h). */
-void cp_cpu_tell_bursts(void);
+/* Look at the CPU clocks of all threads. Tell how long threads run at a time (collect/collect.h),
+ * and count what threads used after their end was told: that part of CPU_NS, the ns of the
+ * program's CPU time since the start, which is no thread's. In the collector. */
+void cp_cpu_settle(uint64_t cpu_ns);
 /* Note how many threads have SIGPROF blocked. Call right after a start, before the program goes on;
  * later, a handler's mask would look the same. Ordinary context. */
 void cp_cpu_note_blocking(void);
@@ -91,8 +93,9 @@ uint64_t cp_cpu_timer_first(void);
 /* Return the most expiries that a thread may be credited with at its begin (cpu_signal.h), unless
  * others have missed more. */
 int64_t cp_cpu_timer_credit(void);
-/* Create and start T's timer. Returns 0 or a negative errno; -ESRCH if T has just ended. */
-int cp_cpu_timer_create(struct cp_thread *t);
+/* Create and start T's timer, which counts what T uses from its CPU clock FROM on. Returns 0 or a
+ * negative errno; -ESRCH if T has just ended. */
+int cp_cpu_timer_create(struct cp_thread *t, uint64_t from);
 /* The same in the middle of T's life: T gets no credit for its begin, but keeps one that it had, in
  * periods of BEFORE ns. */
 int cp_cpu_timer_again(struct cp_thread *t, uint64_t before);

@@ -99,7 +99,7 @@ static void settle_cpu(struct cp_run *r)
 	} at = { { .depth = 2, .end = CP_UNWIND_COMPLETE, .count = 1 } };
 	uint64_t expiries;
 
-	cp_cpu_tell_bursts();
+	cp_cpu_settle(cp_run_cpu_ns(r) - cp_run_own_cpu(r));
 	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
 	while ((expiries = cp_cpu_edges_take_left(&at.record.pcs[1]))) {
 		at.record.weight = expiries * cp_cpu.period_ns;

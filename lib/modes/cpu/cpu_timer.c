@@ -54,21 +54,21 @@ static void begin_edge(struct cp_thread *t, uint64_t now, uint64_t first)
 			   now + draw_delay(&late_phase, ROOT, tick));
 }
 
-/* BEFORE: the period of the timer that T had until now; 0 = none. */
-static int create(struct cp_thread *t, uint64_t before)
+/* The first expiry comes FIRST ns after T's CPU clock FROM. BEFORE: the period of the timer that T
+ * had until now; 0 = none. */
+static int create(struct cp_thread *t, uint64_t from, uint64_t before)
 {
-	uint64_t now, first = cp_cpu_timer_first();
+	uint64_t first = cp_cpu_timer_first();
 	int id = cp_thread_timer_create(t, CPROF_CPU), err;
 
 	if (id < 0)
 		return id;
-	now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
-	cp_cpu_event_begin_steps(cp_cpu_of(t), now, first);
-	cp_cpu_of(t)->random = first * ROOT ^ (uint64_t)t->tid * GOLDEN ^ now;
+	cp_cpu_event_begin_steps(cp_cpu_of(t), from, first);
+	cp_cpu_of(t)->random = first * ROOT ^ (uint64_t)t->tid * GOLDEN ^ from;
 	if (before)
 		cp_cpu_edges_scale(&cp_cpu_of(t)->edge, before, cp_cpu_state.period_ns);
 	else
-		begin_edge(t, now, first);
+		begin_edge(t, from, first);
 	/* Stored before the timer runs: the handler accepts only signals of this timer. */
 	cp_store_release(&cp_cpu_of(t)->timer, id);
 	err = cp_cpu_event_set_timer(t);
@@ -77,14 +77,14 @@ static int create(struct cp_thread *t, uint64_t before)
 	return err;
 }
 
-int cp_cpu_timer_create(struct cp_thread *t)
+int cp_cpu_timer_create(struct cp_thread *t, uint64_t from)
 {
-	return create(t, 0);
+	return create(t, from, 0);
 }
 
 int cp_cpu_timer_again(struct cp_thread *t, uint64_t before)
 {
-	return create(t, before);
+	return create(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)), before);
 }
 
 void cp_cpu_timer_delete(struct cp_thread *t)

@@ -10,8 +10,10 @@
 #define CREDIT_MOST 4
 
 struct account {
-	uint64_t start;	 /* the start function that was last seen */
-	int64_t balance; /* expiries missed, minus those credited */
+	uint64_t start;	  /* the start function that was last seen */
+	int64_t balance;  /* expiries missed, minus those credited */
+	uint64_t ends;	  /* threads that ended */
+	uint64_t told_ns; /* of their last moments, what the balance has had */
 };
 static struct account accounts[ACCOUNTS];
 
@@ -58,11 +60,27 @@ bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most)
 	bool fits = cp_load_relaxed(&a->balance) + back < most;
 
 	cp_store_relaxed(&a->start, e->start);
+	cp_add_relaxed(&a->ends, 1);
 	if (!fits)
 		missed = 0;
 	if (missed || back)
 		cp_add_relaxed(&a->balance, (int64_t)missed + back);
 	return fits;
+}
+
+void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late)
+{
+	for (unsigned i = 0; i < ACCOUNTS; i++) {
+		struct account *a = &accounts[i];
+		uint64_t due = cp_load_relaxed(&a->ends) * each + late;
+		uint64_t n = due > a->told_ns ? (due - a->told_ns) / period : 0;
+
+		if (!n)
+			continue;
+		a->told_ns += n * period;
+		cp_add_relaxed(&a->balance, (int64_t)n);
+		cp_count(CP_COUNT_MISSED, n);
+	}
 }
 
 uint64_t cp_cpu_edges_take_left(uint64_t *start)
@@ -109,7 +127,12 @@ void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to)
 void cp_cpu_edges_reset(void)
 {
 	/* A page of zeros need not become a fork child's own. */
-	for (unsigned i = 0; i < ACCOUNTS; i++)
-		if (cp_load_relaxed(&accounts[i].balance))
-			cp_store_relaxed(&accounts[i].balance, 0);
+	for (unsigned i = 0; i < ACCOUNTS; i++) {
+		struct account *a = &accounts[i];
+
+		if (cp_load_relaxed(&a->balance))
+			cp_store_relaxed(&a->balance, 0);
+		if (cp_load_relaxed(&a->ends))
+			cp_store_relaxed(&a->ends, a->told_ns = 0);
+	}
 }

@@ -43,6 +43,10 @@ uint64_t cp_cpu_edges_first_tick(struct cp_cpu_edge *e, uint64_t now);
  * has MOST or more, and doesn't take them: new threads don't use as many as are missed. */
 bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
 
+/* A thread that ended has used EACH ns after its end was told, on average: puts what the accounts
+ * haven't had of that into them, as expiries of PERIOD ns. LATE, in [0, PERIOD), is random, the
+ * same for a run. Not in a handler, and in one thread at a time. */
+void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late);
 /* Takes the expiries that no thread could be credited with out of an account, and returns them.
  * *START is the start function of the threads that missed them. Returns 0 if no account has any. */
 uint64_t cp_cpu_edges_take_left(uint64_t *start);
@@ -92,7 +96,8 @@ extern const struct cp_sigprof_source cp_cpu_event_source;
 /* The CPU mode's part of a thread's record: the thread's clock. */
 
 struct cp_cpu_thread {
-	int32_t timer; /* kernel timer id; CP_NO_TIMER */
+	int32_t timer;	/* kernel timer id; CP_NO_TIMER */
+	uint64_t began; /* the CPU clock from which the thread's time counts */
 	/* Written by the timer's handler. */
 	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
 	uint64_t within;  /* the first expiry's place in its period; 0: that one has come */
