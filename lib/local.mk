@@ -67,10 +67,10 @@ libpreload_small_la_CFLAGS = $(AM_CFLAGS) $(CP_SIZE) $(CP_LTO)
 # -z now: a lazy binding resolved in a handler would take the loader's lock.
 # -z nodelete: handlers and the collector outlive a dlclose of this library.
 # --sort-section: variables of a few bytes lie together, and not between large tables, each on a page of its own. Each page that
-# a fork's child writes is copied.
+# a fork's child writes is copied. -fdata-sections at the link is for --enable-lto, where gcc makes the sections then.
 # -z initfirst: our constructor comes before those of the libraries that the program needs.
 INITFIRST = -Wl,-z,initfirst
-libcprof_la_LDFLAGS = $(CP_LTO) -version-info 0:0:0 \
+libcprof_la_LDFLAGS = $(CP_LTO) -Wc,-fdata-sections -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/preload/libcprof.map \
 	-Wl,--version-script=$(top_srcdir)/preload/$(LIBC).map -Wl,--exclude-libs,libiberty.a \
 	-Wl,-z,now -Wl,-z,nodelete -Wl,--sort-section=alignment $(INITFIRST) -Wl,-z,defs -Wl,-z,noseparate-code

@@ -10,7 +10,7 @@
 #ifndef CP_FUTEX_LOCK_H
 #define CP_FUTEX_LOCK_H
 
-#include "base/atomic.h"
+#include "base/start_data.h"
 #include "base/sys.h"
 
 struct cp_futex_lock {
@@ -22,7 +22,7 @@ struct cp_futex_lock {
 
 static inline void cp_futex_lock_reset(struct cp_futex_lock *l)
 {
-	cp_store_relaxed(&l->holder, 0);
+	CP_FORK_CLEAR(&l->holder);
 }
 
 /* Returns false if another thread holds the lock; the signal mask is then unchanged. */

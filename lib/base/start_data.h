@@ -11,4 +11,13 @@
 
 #define CP_START_DATA __attribute__((section(".data.cp_start")))
 
+#include "base/atomic.h"
+
+/* Sets *AT to 0 in a fork's child. A 0 isn't written, because the child would copy its page. */
+#define CP_FORK_CLEAR(at)                                                                          \
+	do {                                                                                       \
+		if (cp_load_relaxed(at))                                                           \
+			cp_store_relaxed(at, 0);                                                   \
+	} while (0)
+
 #endif

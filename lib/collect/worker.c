@@ -450,5 +450,5 @@ void cp_worker_fork_child(void)
 	cp_store_relaxed(&leaving, 0);
 	cp_store_relaxed(&stays, 0);
 	cp_futex_lock_reset(&kept.lock);
-	cp_store_relaxed(&kept.size, 0);
+	CP_FORK_CLEAR(&kept.size);
 }

@@ -202,13 +202,7 @@ INTERPOSE int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 
 INTERPOSE int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-	int saved = errno, err = 0;
-
-	/* pthread_sigmask returns its error instead of setting errno. */
-	if (cp_mask_view_change(how, set, old) < 0)
-		err = errno;
-	errno = saved;
-	return err;
+	return cp_mask_view_change_thread(how, set, old);
 }
 
 INTERPOSE int sigpending(sigset_t *set)

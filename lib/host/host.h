@@ -232,9 +232,10 @@ void init_credentials(void);
  * sampled too.
  */
 
-/* sigprocmask and pthread_sigmask on the program's view of the mask. Return 0, or -1 with errno.
- * Async-signal-safe. */
+/* sigprocmask on the program's view of the mask. Returns 0, or -1 with errno. Async-signal-safe. */
 int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old);
+/* pthread_sigmask, the same. Returns 0 or an error number. */
+int cp_mask_view_change_thread(int how, const sigset_t *set, sigset_t *old);
 
 /* sigsuspend on the program's view of the mask. */
 int cp_mask_view_suspend(const sigset_t *mask);

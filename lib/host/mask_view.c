@@ -24,17 +24,23 @@ enum blocker {
 	BLOCKED_BY_KERNEL,
 };
 
+/* NOW: the kernel's mask. */
+static enum blocker blocker_in(uint64_t now)
+{
+	cp_deferred_see(now);
+	if (!(now & CP_SIGBIT(SIGPROF)) || cp_deferred_blocked())
+		return BLOCKED_BY_NONE;
+	return cp_handler_mask_any_prof() && cp_handler_stack_is_alternate() ? BLOCKED_BY_PROFILER
+									     : BLOCKED_BY_KERNEL;
+}
+
 static enum blocker blocker(void)
 {
 	const uint64_t none = 0;
 	uint64_t now = 0;
 
 	cp_sys_sigmask(SIG_BLOCK, &none, &now);
-	cp_deferred_see(now);
-	if (!(now & CP_SIGBIT(SIGPROF)) || cp_deferred_blocked())
-		return BLOCKED_BY_NONE;
-	return cp_handler_mask_any_prof() && cp_handler_stack_is_alternate() ? BLOCKED_BY_PROFILER
-									     : BLOCKED_BY_KERNEL;
+	return blocker_in(now);
 }
 
 /* In this file a mask is the kernel's 8 bytes. libc's sets are longer; neither the kernel nor libc
@@ -104,13 +110,31 @@ static void part_of_view(int how, uint64_t set, enum blocker by)
 	deliver_held();
 }
 
+/* Must it be known before a change by SET who blocks SIGPROF? Only a mask that replaces the
+ * kernel's could unblock it. */
+static bool asks_first(int how, uint64_t set)
+{
+	return how == SIG_SETMASK &&
+	       (set & PROF ? cp_handler_mask_any_hides() : cp_handler_mask_any_prof());
+}
+
+/* Who blocked SIGPROF before SET was added to the kernel's mask WAS? */
+static enum blocker blocker_before(uint64_t set, uint64_t was)
+{
+	const uint64_t marker = MARKER;
+	enum blocker by = blocker_in(was);
+
+	/* The view doesn't change, so the marker, which was blocked with SET, has nothing to say.
+	 */
+	if (by == BLOCKED_BY_KERNEL && !((set | was) & MARKER))
+		cp_sys_sigmask(SIG_UNBLOCK, &marker, NULL);
+	return by;
+}
+
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	const uint64_t wanted = set ? word_of(set) : 0;
-	bool blocks = how == SIG_SETMASK || (how == SIG_BLOCK && (wanted & PROF));
-	/* If no handler hides SIGPROF, as mostly, blocker's system call isn't needed. */
-	bool may_hide = set && blocks && cp_handler_mask_any_hides();
-	enum blocker by = may_hide ? blocker() : BLOCKED_BY_NONE;
+	enum blocker by = set && asks_first(how, wanted) ? blocker() : BLOCKED_BY_NONE;
 	uint64_t part = part_of_kernel(how, wanted, by);
 	sigset_t other, room, *before = old ? old : &room;
 	int err;
@@ -127,6 +151,10 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 		cp_deferred_see(was);
 		if (old)
 			show_mask(old, was);
+		if (set && how == SIG_BLOCK && (wanted & PROF))
+			by = blocker_before(wanted, was);
+	} else if (set && how == SIG_BLOCK && (wanted & PROF)) {
+		by = blocker();
 	}
 	if (set)
 		part_of_view(how, wanted, by);
@@ -136,10 +164,10 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 #define VIEWED (PROF | MARKER)
 
 /* Would the kernel make a change by SET (or NULL) unchanged, with no change of the view? */
-static bool is_plain(const sigset_t *set)
+static bool is_plain(int how, const sigset_t *set)
 {
-	return !(set && (word_of(set) & VIEWED)) && cp_self.marker && !cp_self.marker_blocked &&
-	       !cp_deferred_blocked() && !cp_deferred_any() && !cp_handler_mask_any_hides();
+	return !(set && ((word_of(set) & VIEWED) || asks_first(how, 0))) && cp_self.marker &&
+	       !cp_self.marker_blocked && !cp_deferred_blocked() && !cp_deferred_any();
 }
 
 /* Make a plain change, which is the same in the program and in the child of a vfork: nothing need
@@ -171,24 +199,30 @@ static bool is_viewed(void)
 	return cp_profiled_active() && cp_load_relaxed(&cp_deferred_on);
 }
 
-int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
+/* The change is libc's: the mask is the program's alone. */
+#define LEFT (-1)
+
+/* Change the mask as the program sees it. Returns 0, an error number, or LEFT. Inlined: the
+ * kernel's calls displace those of the program from the processor's memory of callers, so that each
+ * return after a system call costs 10 ns. */
+static inline __attribute__((always_inline)) int change_viewed(int how, const sigset_t *set,
+							       sigset_t *old)
 {
-	bool active, ours;
+	bool active = is_viewed(), ours;
 	uint64_t wanted;
 	sigset_t copy;
 	int err;
 
 	if (cp_self.in_capture)
-		return CP_REAL(sigprocmask)(how, set, old);
+		return LEFT;
 	/* The old mask would overwrite the new one before the view reads it. */
 	if (set && set == old) {
 		wanted = word_of(set);
 		memcpy(&copy, &wanted, sizeof(wanted));
 		set = &copy;
 	}
-	active = is_viewed();
-	if (active && is_plain(set) && change_plain(how, set, old, &err))
-		return result_of(err);
+	if (active && is_plain(how, set) && change_plain(how, set, old, &err))
+		return err;
 	ours = active && cp_profiled_is_this_thread();
 	if (active && !ours)
 		cp_deferred_leave_to_child();
@@ -197,9 +231,23 @@ int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
 		/* The mask is now the program's alone; a vfork's child has its parent's. */
 		if (!active)
 			cp_self.marker = 0;
-		return CP_REAL(sigprocmask)(how, set, old);
+		return LEFT;
 	}
-	return result_of(change_mask(how, set, old));
+	return change_mask(how, set, old);
+}
+
+int cp_mask_view_change(int how, const sigset_t *set, sigset_t *old)
+{
+	int err = change_viewed(how, set, old);
+
+	return err == LEFT ? CP_REAL(sigprocmask)(how, set, old) : result_of(err);
+}
+
+int cp_mask_view_change_thread(int how, const sigset_t *set, sigset_t *old)
+{
+	int err = change_viewed(how, set, old);
+
+	return err == LEFT ? CP_REAL(pthread_sigmask)(how, set, old) : err;
 }
 
 /* The kernel may have a SIGPROF pending while a handler blocks SIGPROF in the kernel. */

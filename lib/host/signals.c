@@ -171,7 +171,9 @@ static void (*default_of(int sig))(int, siginfo_t *, void *)
 							: cp_handler_call_nothing;
 }
 
-static int set_other(int sig, const struct sigaction *act, struct sigaction *old)
+/* Inlined, as dispatch is: each return after a system call costs 10 ns (mask_view.c). */
+static inline __attribute__((always_inline)) int set_other(int sig, const struct sigaction *act,
+							   struct sigaction *old)
 {
 	struct sigaction ours, before, *was = old ? &before : NULL;
 	struct cp_disposition d;
@@ -207,7 +209,8 @@ static bool is_owner(void)
 
 /* SIGPROF keeps the profiler's handler for good: after a stop, a late SIGPROF with the default
  * action would end the program. */
-static int dispatch(int sig, const struct sigaction *act, struct sigaction *old, bool ours)
+static inline __attribute__((always_inline)) int dispatch(int sig, const struct sigaction *act,
+							  struct sigaction *old, bool ours)
 {
 	int err;
 

@@ -121,6 +121,8 @@ static int write_profile(struct cp_run *r, const struct cp_config *c, struct cp_
 	if (r->reason && *r->reason)
 		cp_comments_line(&report, "dump: %s", r->reason);
 	if (has_times(r)) {
+		if (!cp_dump_moment.now.resident)
+			cp_dump_moment.now.resident = cp_times_resident();
 		times.now = cp_dump_moment.now;
 		info.times = &times;
 		err = cut(r, &times, &report, &info, &base);
@@ -149,7 +151,11 @@ void cp_dump_settle(struct cp_run *runs, uint32_t modes)
 		if (runs[m].running && modes & 1u << m && runs[m].ops->settle)
 			runs[m].ops->settle(&runs[m]);
 	cp_dump_moment.utc_ns = cp_sys_clock_ns(CLOCK_REALTIME);
-	cp_dump_moment.now = cp_times_count_now();
+	/* Most children of a shell write no file, so the memory, which takes longest, is for the
+	 * first file with times. */
+	cp_dump_moment.now =
+		(struct cp_times_counter){ .ns = cp_sys_clock_ns(CLOCK_MONOTONIC),
+					   .cpu_ns = cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) };
 }
 
 /* Read the list of modules if no drain has read it, because no sample came: even a profile without
@@ -184,13 +190,14 @@ static bool has_own_name(const struct cp_run *r)
 static int path_of(const struct cp_run *r, unsigned number, unsigned sequence, char *to,
 		   size_t size)
 {
+	const char *path = r->path ? r->path : "";
 	char plain[CP_PATH_MAX];
 	bool own = has_own_name(r);
 	int err;
 
 	if (own && (!number || !sequence))
-		return cp_path_number(to, size, r->path, number);
-	err = cp_path_number(plain, sizeof(plain), r->path, number);
+		return cp_path_number(to, size, path, number);
+	err = cp_path_number(plain, sizeof(plain), path, number);
 	return err ? err
 		   : cp_path_process(to, size, plain, cp_sys_getpid(),
 				     own ? sequence : sequence + 1);

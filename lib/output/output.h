@@ -51,13 +51,14 @@ struct cp_run {
 	struct cp_aggregate aggregate;
 	struct cp_names names;
 	struct cp_times times;
-	char path[CP_PATH_MAX]; /* absolute path of the file at exit; all templates but %n are
-				   expanded */
-	bool nofile;		/* nothing is ever written to PATH */
-	bool owner;		/* this process was itself started with the path's variable */
-	bool unique;		/* PATH contains the pid (%p) */
-	unsigned sequence;	/* number of files that this pid wrote before its last exec */
-	const char *reason;	/* reason for the current dump, for its comments; NULL = none */
+	/* Absolute path of the file at exit; all templates but %n are expanded. Not within the run:
+	 * a fork's child writes its runs, which so lie on few pages, and mostly no path. */
+	char *path;
+	bool nofile;	    /* nothing is ever written to PATH */
+	bool owner;	    /* this process was itself started with the path's variable */
+	bool unique;	    /* PATH contains the pid (%p) */
+	unsigned sequence;  /* number of files that this pid wrote before its last exec */
+	const char *reason; /* reason for the current dump, for its comments; NULL = none */
 	uint64_t since_ns; /* the current dump has only what was from then on, if there is an index;
 			      monotonic, 0 = all */
 	bool late;	   /* started from outside, while the program ran */

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
+#include "base/start_data.h"
 #include "base/sys.h"
 
 #define TOGETHER_NS UINT64_C(60000000000)
 
-struct cp_dump_moment cp_dump_moment;
+struct cp_dump_moment cp_dump_moment CP_START_DATA;
 
 /* Runs that begin in the same minute share one pair, also those of a forked child and its parent:
  * measuring it takes some twenty system calls. */

@@ -49,7 +49,6 @@ void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules)
 				    .locations = { .size = sizeof(struct cp_location) },
 				    .stacks = { .size = sizeof(struct cp_stack) },
 				    .threads = { .size = sizeof(struct cp_thread_label) } };
-	cp_aggregate_prepare(a);
 }
 
 int cp_aggregate_prepare(struct cp_aggregate *a)

@@ -96,8 +96,8 @@ struct cp_aggregate {
 };
 
 void cp_aggregate_init(struct cp_aggregate *a, struct cp_modules *modules);
-/* Makes the special locations if cp_aggregate_init found no memory for them. Returns 0 or
- * -ENOMEM. */
+/* Makes the special locations. The first row and a file need them: a fork's child that has neither
+ * maps no memory. Returns 0 or -ENOMEM. */
 int cp_aggregate_prepare(struct cp_aggregate *a);
 /* Makes a label for a thread with samples. Returns its number, or CP_INDEX_NONE without memory. */
 uint32_t cp_aggregate_thread(struct cp_aggregate *a, int32_t tid);
@@ -450,7 +450,8 @@ struct cp_times_counter {
 
 /* Takes them unless the last ones are new. */
 void cp_times_count(void);
-struct cp_times_counter cp_times_count_now(void);
+/* Returns the resident memory in bytes; 0: not known. */
+uint64_t cp_times_resident(void);
 /* Returns those taken so far: struct cp_times_counter. */
 const struct cp_vec *cp_times_counters(void);
 /* In a fork child: forgets what the parent may have been changing. */

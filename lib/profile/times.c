@@ -388,7 +388,7 @@ uint64_t cp_times_ns(uint64_t moment, uint64_t start_ns)
 static struct cp_vec counters = { .size = sizeof(struct cp_times_counter) };
 static uint64_t apart = UINT64_C(1000000000);
 
-static uint64_t resident(void)
+uint64_t cp_times_resident(void)
 {
 	char text[128];
 	const char *s = text;
@@ -406,12 +406,6 @@ static uint64_t resident(void)
 	return cp_text_parse_u64(&s, 10, &pages) ? 0 : pages * cp_pages_kernel();
 }
 
-struct cp_times_counter cp_times_count_now(void)
-{
-	return (struct cp_times_counter){ cp_sys_clock_ns(CLOCK_MONOTONIC), resident(),
-					  cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) };
-}
-
 void cp_times_count(void)
 {
 	uint64_t now = cp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -427,7 +421,8 @@ void cp_times_count(void)
 	}
 	c = cp_vec_add(&counters);
 	if (c)
-		*c = cp_times_count_now();
+		*c = (struct cp_times_counter){ now, cp_times_resident(),
+						cp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) };
 }
 
 const struct cp_vec *cp_times_counters(void)

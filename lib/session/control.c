@@ -426,7 +426,7 @@ void cp_control_see_answered(bool received)
 
 void cp_control_fork_child(void)
 {
-	taken.consumer = 0;
+	CP_FORK_CLEAR(&taken.consumer);
 	cp_store_relaxed(&answering, 0);
 }
 

@@ -3,11 +3,13 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "collect/collect.h"
 #include "base/text.h"
 
-struct cp_session cp_session;
+/* Its first page has what each fork's child writes. */
+struct cp_session cp_session __attribute__((aligned(4096)));
 
 enum cprof_mode cp_runs_parent(unsigned m)
 {
@@ -35,6 +37,18 @@ bool cp_runs_has_pid(unsigned m)
 	       (parent->has_pid && parent->has_pid(&cp_session.config));
 }
 
+/* Sets what M's files are called besides the path. */
+static void begin_names(unsigned m)
+{
+	struct cp_run *r = &cp_session.runs[m];
+
+	r->owner = cp_session.process_tree.owner && !cp_runs_has_pid(m);
+	r->sequence = cp_session.process_tree.sequence;
+	r->process_utc_ns = cp_session.process_tree.execed ? cp_session.process_tree.start_ns : 0;
+	r->claimed = false;
+	r->nofile = cp_session.config.nofile[cp_runs_parent(m)];
+}
+
 /* Names M's files: the configured path; in toggle mode with a number for each window, as
  * gperftools does. A companion's file is named after its parent's. */
 static int name_run(unsigned m)
@@ -46,19 +60,16 @@ static int name_run(unsigned m)
 	static char template[CP_PATH_MAX];
 	int err;
 
+	begin_names(m);
+	r->path = cp_session.paths[m];
 	if (cp_runs_toggled(m))
 		cp_text_format(template, sizeof(template), "%s.%u", path, cp_session.windows);
 	else
 		cp_text_format(template, sizeof(template), "%s", path);
-	r->owner = cp_session.process_tree.owner && !cp_runs_has_pid(m);
-	r->sequence = cp_session.process_tree.sequence;
-	r->process_utc_ns = cp_session.process_tree.execed ? cp_session.process_tree.start_ns : 0;
-	r->claimed = false;
-	r->nofile = cp_session.config.nofile[cp_runs_parent(m)];
-	err = cp_path_expand(r->path, sizeof(r->path), template, cp_session.process_tree.base,
+	err = cp_path_expand(r->path, CP_PATH_MAX, template, cp_session.process_tree.base,
 			     &cp_session.facts.path, &r->unique);
 	if (!err && cp_runs_parent(m) != m)
-		err = cp_path_infix(r->path, sizeof(r->path), r->path,
+		err = cp_path_infix(r->path, CP_PATH_MAX, r->path,
 				    r->ops->suffix ? r->ops->suffix : r->ops->name);
 	return err;
 }
@@ -203,8 +214,11 @@ void cp_runs_fork_child(void)
 
 		if (!r->running)
 			continue;
-		/* Without a name no file can be written; the error is reported at the write. */
-		if (name_run(m) < 0)
+		/* Only a template's path is another one in the child. Without a name no file can be
+		 * written; the error is reported at the write. */
+		if (!strchr(cp_session.config.path[cp_runs_parent(m)], '%'))
+			begin_names(m);
+		else if (name_run(m) < 0)
 			r->path[0] = '\0';
 		begin_run(r, with);
 		with = r;

@@ -438,11 +438,12 @@ struct cp_session {
 	int follower;	     /* process id of that helper; 0 = unknown */
 	bool followed; /* a helper pushes windows of this process, and the last one at its end */
 	uint64_t next_checkpoint; /* monotonic ns; UINT64_MAX = none */
-	struct cp_process_tree process_tree;
 	struct cp_process_info facts;
+	struct cp_modules modules;	     /* shared by all runs */
+	struct cp_process_tree process_tree; /* a page that is hardly used is at its end */
 	struct cp_config config;
-	struct cp_modules modules; /* shared by all runs */
 	struct cp_run runs[CP_MODES];
+	char paths[CP_MODES][CP_PATH_MAX]; /* of the runs */
 	/* CPUPROFILE and the other variables as descendants have them; NULL = not set */
 	const char *shared[CP_MAIN_MODES];
 };

@@ -248,5 +248,5 @@ void cp_deferred_drop(void)
 void cp_deferred_fork_child(void)
 {
 	cp_self.prof_pending = 0;
-	cp_store_relaxed(&shared.state, EMPTY);
+	CP_FORK_CLEAR(&shared.state);
 }

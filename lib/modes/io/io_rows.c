@@ -2,6 +2,7 @@
 /* Makes rows and comments of recorded and counted calls; see io.h. */
 #include "modes/io/io.h"
 
+#include "base/start_data.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "modes/io/signal/io_signal.h"
@@ -13,7 +14,7 @@ enum { CALLS, DELAY, BYTES, ERRORS };
 /* With fewer samples, threads' calls of an op and kind are calibrated together. */
 #define FEW 16
 
-static struct cp_strata strata;
+static struct cp_strata strata CP_START_DATA;
 static uint64_t halved; /* ticks: last time when the samplers' recent past was halved */
 /* The clock's rate, in ns per tick times 2^32; measured again in each drain. 0 = not yet. */
 static uint64_t rate;
@@ -184,11 +185,7 @@ static void halve_recent(void)
 	if (now - halved < cp_io_sample_period(&cp_io_state.rates))
 		return;
 	halved = now;
-	for (unsigned op = 0; op < CP_IO_OPS; op++)
-		for (unsigned kind = 0; kind < CP_FD_KINDS; kind++)
-			for (unsigned i = 0; i < CP_IO_SUMS; i++)
-				cp_store_relaxed(&cp_io_counts_recent[op][kind][i],
-						 cp_io_counts_recent[op][kind][i] / 2);
+	cp_io_counts_forget_recent(true);
 }
 
 /* Report the new counts of B. T is its thread; NULL: none. */

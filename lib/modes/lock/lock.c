@@ -22,9 +22,10 @@
 
 /* The waits counted without a stack since the run began, by enum cp_lock_bulk, and those that are
  * in rows; ALL: the other waits. */
-static struct cp_lock_sum in_run[CP_LOCK_BULKS], in_rows[CP_LOCK_BULKS], all;
+static struct cp_lock_sum in_run[CP_LOCK_BULKS] CP_START_DATA, in_rows[CP_LOCK_BULKS] CP_START_DATA,
+	all CP_START_DATA;
 /* The result of cp_lock_event_counted at the last look. */
-static struct cp_lock_sum counted[CP_LOCK_BULKS];
+static struct cp_lock_sum counted[CP_LOCK_BULKS] CP_START_DATA;
 
 static void prepare_lock(const struct cp_config *c)
 {
@@ -37,7 +38,9 @@ static struct cp_lock_sum take_sum(const struct cp_lock_sum *from, struct cp_loc
 	struct cp_lock_sum now = { cp_load_relaxed(&from->count), cp_load_relaxed(&from->delay) };
 	struct cp_lock_sum since = { now.count - told->count, now.delay - told->delay };
 
-	*told = now;
+	/* A fork's child looks at all records, and copies no page for those without waits. */
+	if (since.count | since.delay)
+		*told = now;
 	return since;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of the lock mode and of its holders: samples, names of locks, labels; see lock.h. */
+#include "base/start_data.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "modes/lock/lock.h"
 #include "modes/lock/signal/lock_signal.h"
 
-struct cp_lock_rows cp_lock_waits, cp_lock_held;
+struct cp_lock_rows cp_lock_waits CP_START_DATA, cp_lock_held CP_START_DATA;
 
 static struct cp_lock_rows *rows_of(const struct cp_run *r)
 {

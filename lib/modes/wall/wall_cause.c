@@ -15,6 +15,7 @@ static struct {
 	uint64_t key, until; /* until: the first tick at which the kind is looked up again */
 	uint8_t kind;
 } known[KNOWN];
+static bool knows; /* some kinds were looked up */
 
 static uint16_t fds[FDS_MAX];
 static unsigned fd_count;
@@ -269,6 +270,7 @@ static enum cp_fd_kind known_kind(int tid, uint64_t fd, uint64_t key, uint64_t n
 		known[at].kind = (uint8_t)cp_wall_cause_kind(tid, fd);
 		known[at].key = key;
 		known[at].until = now + second;
+		knows = true;
 	}
 	return (enum cp_fd_kind)known[at].kind;
 }
@@ -409,6 +411,8 @@ const char *cp_wall_cause_kind_text(uint32_t wait)
 
 void cp_wall_cause_forget(void)
 {
-	memset(known, 0, sizeof(known));
+	if (knows)
+		memset(known, 0, sizeof(known));
+	knows = false;
 	fd_count = 0;
 }

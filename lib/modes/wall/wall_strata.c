@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settles the time of rows; see wall.h. Each thread has a stratum for each state. */
+#include "base/start_data.h"
 #include "collect/collect.h"
 #include "modes/wall/wall.h"
 
-struct cp_wall cp_wall;
+struct cp_wall cp_wall CP_START_DATA;
 
 /* Time that the rows have not got yet. Its samples are ns of visits: a thread's rows in a state get
  * its exact time in that state, in proportion to them. */
-static struct cp_strata strata;
+static struct cp_strata strata CP_START_DATA;
 
 /* Return T's label. A libc thread leaves its name when it ends, and its name is read at each dump.
  * Any other thread may be gone by then, so its name is read now. Reading a name costs a third of a

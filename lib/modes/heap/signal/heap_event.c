@@ -2,10 +2,11 @@
 /* The code that runs inside malloc and free; see heap_signal.h. */
 #include "modes/heap/signal/heap_signal.h"
 
+#include "base/start_data.h"
 #include "sample/diary.h"
 #include "sample/lock_clock.h"
 
-struct cp_heap_totals cp_heap_totals;
+struct cp_heap_totals cp_heap_totals CP_START_DATA;
 
 static uint64_t draw_point(struct cp_heap_self *h)
 {

@@ -91,7 +91,8 @@ struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_dela
 {
 	struct cp_io_cell all = { 0 };
 
-	add_cell(&all, &cp_io_counts_others.cell[op][kind], delays);
+	if (cp_load_relaxed(&cp_io_counts_others.kinds[op]) & 1u << kind)
+		add_cell(&all, &cp_io_counts_others.cell[op][kind], delays);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		const struct cp_io_block *b = cp_io_counts_existing(i);
 
@@ -149,9 +150,19 @@ static void clear_all(struct cp_io_block *b)
 				clear_cell(&b->cell[op][kind]);
 }
 
+/* A store of 0 where there is 0 would be a page that a fork's child copies. */
+void cp_io_counts_forget_recent(bool half)
+{
+	uint64_t *recent = &cp_io_counts_recent[0][0][0];
+
+	for (size_t i = 0; i < sizeof(cp_io_counts_recent) / sizeof(*recent); i++)
+		if (cp_load_relaxed(&recent[i]))
+			cp_store_relaxed(&recent[i], half ? recent[i] / 2 : 0);
+}
+
 void cp_io_counts_forget(void)
 {
-	memset(cp_io_counts_recent, 0, sizeof(cp_io_counts_recent));
+	cp_io_counts_forget_recent(false);
 	clear_all(&cp_io_counts_others);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
 		struct cp_io_block *b = cp_io_counts_existing(i);
@@ -177,7 +188,7 @@ static void give_up(struct cp_io_block **b, struct cp_io_block **kept)
 
 void cp_io_counts_fork_child(struct cp_io_block **kept)
 {
-	memset(cp_io_counts_recent, 0, sizeof(cp_io_counts_recent));
+	cp_io_counts_forget_recent(false);
 	clear_all(&cp_io_counts_others);
 	for (uint32_t i = 0; i < cp_thread_limit(); i++)
 		if (cp_io_counts_existing(i))

@@ -236,6 +236,8 @@ static inline unsigned cp_io_counts_bucket(uint64_t ticks)
 struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_delays *delays);
 /* Return the quantile PER_MILLE/1000 of D's values in ticks: the middle of its bucket. */
 uint64_t cp_io_counts_quantile(const struct cp_io_delays *d, unsigned per_mille);
+/* Halve cp_io_counts_recent, or set it to 0. */
+void cp_io_counts_forget_recent(bool half);
 /* Set all counts to 0. While the mode is off. */
 void cp_io_counts_forget(void);
 /* In a fork child: give up the blocks. KEPT: the place where the only thread left keeps its block;
