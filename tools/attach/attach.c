@@ -37,6 +37,31 @@ static size_t code_size(void)
 	return (size_t)(ct_code_end - ct_code_begin);
 }
 
+/* What of a thread's extended registers is saved: all but AMX's tiles, which no call preserves, and
+ * which may be off. *SIZE gets the bytes that XSAVE takes for it; 0: there is no XSAVE. */
+static uint64_t extended_mask(uint64_t *size)
+{
+	unsigned a = 1, b, c = 0, d, low, high;
+	uint64_t mask;
+
+	*size = 0;
+	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	if (!(c >> 27 & 1))
+		return 0;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	mask = ((uint64_t)high << 32 | low) & ~(UINT64_C(3) << 17);
+	*size = 576;
+	for (unsigned i = 2; i < 63; i++) {
+		a = 13;
+		c = i;
+		if (!(mask >> i & 1))
+			continue;
+		__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+		*size = a + b > *size ? a + b : *size;
+	}
+	return mask;
+}
+
 /* ---- places ---- */
 
 static bool is_zero(const unsigned char *bytes, size_t n)
@@ -160,6 +185,7 @@ static char *prepare(struct attachment *a)
 	struct ct_code_plan *plan = ct_memory_alloc(size);
 	unsigned char *all;
 	bool found = true;
+	uint64_t extended_size, mask = extended_mask(&extended_size);
 
 	*plan = (struct ct_code_plan){
 		.pthread_create = libc_symbol(a, "pthread_create", &found),
@@ -171,6 +197,8 @@ static char *prepare(struct attachment *a)
 		.dlsym = libc_symbol(a, "dlsym", &found),
 		.dlerror = libc_symbol(a, "dlerror", &found),
 		.attach = s->libcprof,
+		.extended_mask = mask,
+		.extended_size = extended_size,
 	};
 	strcpy(plan->path, path);
 	free(path);
@@ -180,6 +208,8 @@ static char *prepare(struct attachment *a)
 		why = ct_memory_printf("process %d: its libc is older than glibc 2.34, which the "
 				       "library needs; \"cprof run\" needs it, too",
 				       s->pid);
+	else if (!extended_size)
+		why = ct_memory_strdup("this processor has no XSAVE");
 	else if (!find_places(a, size))
 		why = ct_memory_printf(
 			"process %d: no page of its libc or program has room for "

@@ -150,6 +150,9 @@ struct ct_space {
 	 */
 	bool held;
 	uint64_t wanted;
+	bool contended; /* reads were seen to wait for such threads */
+	bool late;	/* ct_space_read_soon has given up */
+	struct ct_space_reader *reader;
 };
 
 /* Reads the mappings and modules of PID. Returns 0 or a negative errno. */
@@ -160,6 +163,12 @@ void ct_space_close(struct ct_space *s);
 /* Copies N bytes of the process at AT. Returns whether they are all there: after an exec, nothing
  * is, because MEMORY stays that of the program before. */
 bool ct_space_read(const struct ct_space *s, uint64_t at, void *to, size_t n);
+/* The same while a thread is stopped: gives up if it takes long, and says so in LATE. A write may
+ * still happen then. */
+bool ct_space_read_soon(struct ct_space *s, uint64_t at, void *to, size_t n);
+bool ct_space_write_soon(struct ct_space *s, uint64_t at, const void *from, size_t n);
+/* Waits for the end of what was given up: before a thread is stopped. */
+void ct_space_settle(struct ct_space *s);
 /* The same for memory that doesn't change: each page is read once. */
 bool ct_space_read_fixed(struct ct_space *s, uint64_t at, void *to, size_t n);
 /* The same for writing, also where the process itself may not write. */
@@ -197,9 +206,10 @@ bool ct_unwind(struct ct_space *s, const struct user_regs_struct *regs, struct c
 struct ct_code_plan {
 	uint64_t pthread_create, attr_init, attr_setdetachstate, attr_setstacksize, errno_location;
 	uint64_t dlopen, dlsym, dlerror;
-	uint64_t attach; /* libcprof_attach; 0: dlopen finds it */
-	uint64_t words;	 /* address of struct ct_code_words */
-	char path[];	 /* "": the new thread makes a memfd, and waits for the file */
+	uint64_t attach;		       /* libcprof_attach; 0: dlopen finds it */
+	uint64_t words;			       /* address of struct ct_code_words */
+	uint64_t extended_mask, extended_size; /* of XSAVE's area */
+	char path[]; /* "": the new thread makes a memfd, and waits for the file */
 };
 
 enum ct_code_stage {
@@ -224,6 +234,9 @@ struct ct_code_words {
 	uint32_t answer;	 /* ours to the helper: CT_CODE_GO ... */
 	int32_t result, fd;
 	uint64_t request, text; /* addresses */
+	struct ct_code_lent {
+		uint64_t rip, mask, call; /* how the seized thread goes on; CALL: ct_code_call */
+	} lent;
 };
 
 /* How an interrupted system call goes on. */
@@ -234,8 +247,8 @@ enum ct_code_call {
 	CT_CODE_CONTINUES, /* by restart_syscall, unless a handler ran */
 };
 
-/* On the seized thread's stack, below all that it uses. The first members are the kernel's struct
- * ucontext, as rt_sigreturn reads it. */
+/* Made by our code on the seized thread's stack, below all that it uses. The first members are the
+ * kernel's struct ucontext, as rt_sigreturn reads it. */
 struct ct_code_frame {
 	uint64_t flags, link, stack[3];
 	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip,
@@ -244,7 +257,7 @@ struct ct_code_frame {
 	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
 	uint64_t mask;
 	uint64_t thread, attributes[8], pending, action[4];
-	uint64_t call; /* enum ct_code_call */
+	uint64_t call;
 	_Alignas(64) unsigned char extended[];
 };
 

@@ -2,8 +2,9 @@
 /* The code that runs in the process; see attach.h. It is copied there, so nothing in it has an
  * address. Offsets are those of the structs in attach.h, which are checked below.
  *
- * entry: the seized thread, on its own stack below the red zone; rbx is the plan, rbp the frame.
- * All signals but SIGSETXID are blocked, by the tool. It makes a thread, and goes on as if nothing
+ * entry: the seized thread, with its registers and its stack. All signals but SIGSETXID are
+ * blocked, by the tool. It saves its registers in a frame below the red zone, so that the tool has
+ * nothing to write while the thread is stopped. Then it makes a thread, and goes on as if nothing
  * had been: by rt_sigreturn, which restores registers and mask at once. But that lets the kernel
  * forget the timeout of an interrupted poll or nanosleep. Such a thread restores its registers
  * itself, and calls restart_syscall. A signal that has come meanwhile ends the system call by EINTR
@@ -27,8 +28,9 @@ AT(pending, 376);
 AT(action, 384);
 AT(call, 416);
 AT(extended, 448);
-_Static_assert(offsetof(struct ct_code_plan, path) == 80, "");
-_Static_assert(offsetof(struct ct_code_words, text) == 40, "");
+_Static_assert(offsetof(struct ct_code_plan, extended_mask) == 80, "");
+_Static_assert(offsetof(struct ct_code_plan, path) == 96, "");
+_Static_assert(offsetof(struct ct_code_words, lent) == 48, "");
 
 /* clang-format off */
 __asm__(
@@ -59,7 +61,7 @@ __asm__(
 	"	mov 64(%rbx), %r12\n"
 	"	test %r12, %r12\n"
 	"	jnz .Lct_attach\n"
-	"	cmpb $0, 80(%rbx)\n"
+	"	cmpb $0, 96(%rbx)\n"
 	"	jne .Lct_load\n"
 	"	mov $319, %eax\n" /* memfd_create */
 	"	lea .Lct_file(%rip), %rdi\n"
@@ -77,7 +79,7 @@ __asm__(
 	"	jne .Lct_given_up\n"
 	".Lct_load:\n"
 	"	movl $2, 16(%rbp)\n" /* CT_CODE_LOADING */
-	"	lea 80(%rbx), %rdi\n"
+	"	lea 96(%rbx), %rdi\n"
 	"	mov $2, %esi\n" /* RTLD_NOW */
 	"	call *40(%rbx)\n"
 	"	test %rax, %rax\n"
@@ -143,7 +145,71 @@ __asm__(
 
 	/* ---- the seized thread ---- */
 	".Lct_entry:\n"
+	"	lea -128(%rsp), %rsp\n"
+	"	pushfq\n"
+	"	push %rax\n"
+	"	push %rbx\n"
+	"	push %rbp\n"
+	"	push %rdx\n"
+	"	pushq $0x202\n" /* the direction flag is clear for libc's functions */
+	"	popfq\n"
+	"	lea ct_code_end(%rip), %rbx\n" /* the plan */
+	"	mov %rsp, %rdx\n"
+	"	lea -452(%rsp), %rbp\n" /* with the mark at the end of the area */
+	"	sub 88(%rbx), %rbp\n"
+	"	and $-64, %rbp\n"
+	"	lea -64(%rbp), %rsp\n" /* a handler of SIGSETXID runs below the frame */
+	"	movq $7, (%rbp)\n" /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
+	"	mov %r8, 40(%rbp)\n"
+	"	mov %r9, 48(%rbp)\n"
+	"	mov %r10, 56(%rbp)\n"
+	"	mov %r11, 64(%rbp)\n"
+	"	mov %r12, 72(%rbp)\n"
+	"	mov %r13, 80(%rbp)\n"
+	"	mov %r14, 88(%rbp)\n"
+	"	mov %r15, 96(%rbp)\n"
+	"	mov %rdi, 104(%rbp)\n"
+	"	mov %rsi, 112(%rbp)\n"
+	"	mov %rcx, 152(%rbp)\n"
+	"	mov 8(%rdx), %rax\n"
+	"	mov %rax, 120(%rbp)\n" /* rbp */
+	"	mov 16(%rdx), %rax\n"
+	"	mov %rax, 128(%rbp)\n" /* rbx */
+	"	mov (%rdx), %rax\n"
+	"	mov %rax, 136(%rbp)\n" /* rdx */
+	"	mov 24(%rdx), %rax\n"
+	"	mov %rax, 144(%rbp)\n" /* rax */
+	"	lea 168(%rdx), %rax\n"
+	"	mov %rax, 160(%rbp)\n" /* rsp */
+	"	mov 32(%rdx), %rax\n"
+	"	mov %rax, 176(%rbp)\n" /* eflags */
+	"	movl $0x33, 184(%rbp)\n" /* cs, gs */
+	"	movl $0x2b0000, 188(%rbp)\n" /* fs, ss */
+	"	lea 448(%rbp), %rdi\n"
+	"	mov %rdi, 224(%rbp)\n"
 	"	mov 72(%rbx), %r14\n"
+	"	mov 48(%r14), %rax\n"
+	"	mov %rax, 168(%rbp)\n" /* rip */
+	"	mov 56(%r14), %rax\n"
+	"	mov %rax, 296(%rbp)\n" /* the mask */
+	"	mov 64(%r14), %rax\n"
+	"	mov %rax, 416(%rbp)\n" /* how the call goes on */
+	/* XSAVE leaves alone the kernel's part of the area, and most of its own header. */
+	"	xor %eax, %eax\n"
+	"	add $464, %rdi\n"
+	"	mov $14, %ecx\n"
+	"	rep stosq\n"
+	"	mov 80(%rbx), %eax\n"
+	"	mov 84(%rbx), %edx\n"
+	"	xsave64 448(%rbp)\n"
+	"	mov 88(%rbx), %rcx\n"
+	"	movl $0x46505853, 912(%rbp)\n" /* FP_XSTATE_MAGIC1 */
+	"	lea 4(%rcx), %edx\n"
+	"	mov %edx, 916(%rbp)\n"
+	"	mov 80(%rbx), %rax\n"
+	"	mov %rax, 920(%rbp)\n"
+	"	mov %ecx, 928(%rbp)\n"
+	"	movl $0x46505845, 448(%rbp,%rcx)\n" /* FP_XSTATE_MAGIC2 */
 	"	movl $2, 8(%r14)\n" /* CT_CODE_LENT */
 	"	call *32(%rbx)\n" /* errno is as it was afterwards */
 	"	mov %rax, %r12\n"

@@ -4,7 +4,6 @@
  * the kernel lets the thread go on as it is. */
 #include "attach/attach.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,14 +13,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LIMIT_SECONDS 10
 /* Stack that pthread_create and the program's malloc may need. */
 #define ROOM 49152u
-#define EXTENDED_MAX 16384u
 /* So many threads are looked at before a pause of a millisecond. */
 #define TOGETHER 64u
 /* While there are others, the main thread is left alone for so many rounds: signals go to it first.
@@ -144,7 +141,7 @@ static bool modules_are_there(struct ct_hunt *h, const struct ct_unwind *u)
 		if (m == &h->s->modules[h->s->libc] || m == &h->s->modules[h->s->program] ||
 		    (i && m == ct_space_code_at(h->s, u->pc[i - 1])))
 			continue;
-		if (!ct_space_read(h->s, m->eh_frame_hdr, now, sizeof(now)) ||
+		if (!ct_space_read_soon(h->s, m->eh_frame_hdr, now, sizeof(now)) ||
 		    !ct_space_read_fixed(h->s, m->eh_frame_hdr, then, sizeof(then)) ||
 		    memcmp(now, then, sizeof(now)) != 0)
 			return false;
@@ -211,111 +208,18 @@ static bool is_safe(struct ct_hunt *h, struct stopped *t, enum ct_code_call *cal
 	return true;
 }
 
-/* ---- the frame ---- */
-
-/* Returns the bytes of the standard parts of XSAVE's area that MASK has. */
-static uint32_t extended_size(uint64_t mask)
-{
-	uint32_t size = 576;
-
-	for (unsigned i = 2; i < 63; i++) {
-		uint32_t a = 13, b, c = i, d;
-
-		if (!(mask >> i & 1))
-			continue;
-		__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-		size = a + b > size ? a + b : size;
-	}
-	return size;
-}
-
-/* Makes the kernel's header in the area, as in the frame of a signal. Returns its bytes with the
- * mark at its end; 0: it can't be used. */
-static size_t seal_extended(unsigned char *area, size_t got)
-{
-	static uint64_t mask;
-	static uint32_t size;
-	uint64_t now;
-
-	if (got < 576)
-		return 0;
-	memcpy(&now, area + 464, sizeof(now));
-	now &= ~(UINT64_C(3) << 17); /* AMX's tiles: no call preserves them, and they may be off */
-	if (now != mask) {
-		mask = now;
-		size = extended_size(mask);
-	}
-	if (size > got || size + 4 > EXTENDED_MAX)
-		return 0;
-	memset(area + 464, 0, 48);
-	memcpy(area + 464, &(uint32_t){ 0x46505853 }, 4);
-	memcpy(area + 468, &(uint32_t){ size + 4 }, 4);
-	memcpy(area + 472, &mask, 8);
-	memcpy(area + 480, &size, 4);
-	memcpy(area + size, &(uint32_t){ 0x46505845 }, 4);
-	return size + 4;
-}
-
-/* Writes the frame below all that the thread uses. Returns its address, or 0. */
-static uint64_t write_frame(const struct ct_hunt *h, const struct stopped *t,
-			    enum ct_code_call call)
-{
-	static union {
-		struct ct_code_frame f;
-		unsigned char room[sizeof(struct ct_code_frame) + EXTENDED_MAX];
-	} to;
-	const struct user_regs_struct *r = &t->regs;
-	struct iovec area = { to.f.extended, EXTENDED_MAX };
-	size_t size;
-	uint64_t at;
-
-	if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &area))
-		return 0;
-	size = seal_extended(to.f.extended, area.iov_len);
-	at = (r->rsp - 128 - sizeof(to.f) - size) & ~UINT64_C(63);
-	to.f = (struct ct_code_frame){
-		.flags = 7, /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
-		.r8 = r->r8,
-		.r9 = r->r9,
-		.r10 = r->r10,
-		.r11 = r->r11,
-		.r12 = r->r12,
-		.r13 = r->r13,
-		.r14 = r->r14,
-		.r15 = r->r15,
-		.rdi = r->rdi,
-		.rsi = r->rsi,
-		.rbp = r->rbp,
-		.rbx = r->rbx,
-		.rdx = r->rdx,
-		.rax = r->rax,
-		.rcx = r->rcx,
-		.rsp = r->rsp,
-		.rip = r->rip,
-		.eflags = r->eflags,
-		.cs = (uint16_t)r->cs,
-		.ss = (uint16_t)r->ss,
-		.fpstate = at + sizeof(to.f),
-		.mask = t->mask,
-		.call = call,
-	};
-	return size && ct_space_write(h->s, at, to.room, sizeof(to.f) + size) ? at : 0;
-}
-
-/* Lets T go on in our code, which restores all by itself. From the first change on, the order is
- * such that this program may be killed at any moment. */
+/* Lets T go on in our code, which saves and restores all by itself. From the first change on, the
+ * order is such that this program may be killed at any moment. */
 static bool set_off(const struct ct_hunt *h, const struct stopped *t, enum ct_code_call call)
 {
+	const struct ct_code_lent lent = { .rip = t->regs.rip, .mask = t->mask, .call = call };
 	struct user_regs_struct r = t->regs;
-	uint64_t at = write_frame(h, t, call), mask = ~SETXID | (t->mask & SETXID);
+	uint64_t mask = ~SETXID | (t->mask & SETXID);
 
-	if (!at)
+	if (!ct_space_write_soon(h->s, h->words + offsetof(struct ct_code_words, lent), &lent,
+				 sizeof(lent)))
 		return false;
 	r.rip = h->code + ct_code_entry;
-	r.rbx = h->plan;
-	r.rbp = at;
-	r.rsp = at - 64;
-	r.eflags = 0x202;
 	r.orig_rax = ~UINT64_C(0);
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &r))
 		return false;
@@ -372,6 +276,7 @@ static bool is_busy(const struct ct_hunt *h, int tid)
 
 	for (unsigned i = 0; there && i < GLANCES; i++)
 		there = !is_gone(h) && ct_now() - began < BUSY_SECONDS;
+	h->s->contended = h->s->contended || !there;
 	return !there;
 }
 
@@ -426,6 +331,7 @@ static bool try_thread(struct ct_hunt *h, int tid)
 
 	h->s->wanted = 0;
 	h->again = false;
+	ct_space_settle(h->s);
 	began = ct_now();
 	if (!ct_hunt_may_be_safe(h, seen, &where))
 		return false;
@@ -445,7 +351,7 @@ static bool try_thread(struct ct_hunt *h, int tid)
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	} else {
 		let_go(h, &t, 0);
-		seen->where = h->again ? 0 : where;
+		seen->where = h->again || h->s->late ? 0 : where;
 		seen->failed = ct_now();
 	}
 	took = ct_now() - t.since;

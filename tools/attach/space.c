@@ -6,6 +6,10 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +20,10 @@
 #define HEADERS_MAX 64u
 #define SYMBOLS_MAX 4000000u
 #define NAME_ROOM 128
+#define READ_MAX 32768u
+#define SOON_NS 300000
+/* A page is copied in less, if nobody changes the mappings. */
+#define CONTENDED_SECONDS 0.0001
 #define MODULE_MAX (UINT64_C(1) << 30)
 
 struct page {
@@ -35,9 +43,117 @@ bool ct_space_write(const struct ct_space *s, uint64_t at, const void *from, siz
 	return pwrite(s->memory, from, n, (off_t)at) == (ssize_t)n;
 }
 
+/* A thread for reads and writes, which can't be interrupted, so that nobody else waits for them. */
+struct ct_space_reader {
+	pthread_t thread;
+	sem_t asked, done;
+	const struct ct_space *s;
+	uint64_t at; /* 0: the thread ends */
+	size_t n;
+	bool writes, there, given_up;
+	unsigned char bytes[READ_MAX];
+};
+
+static void *read_for(void *reader)
+{
+	struct ct_space_reader *r = reader;
+
+	/* Our own priority isn't inherited. */
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	for (;;) {
+		while (sem_wait(&r->asked))
+			;
+		if (!r->at)
+			return NULL;
+		r->there = r->writes ? ct_space_write(r->s, r->at, r->bytes, r->n)
+				     : ct_space_read(r->s, r->at, r->bytes, r->n);
+		sem_post(&r->done);
+	}
+}
+
+static struct ct_space_reader *make_reader(struct ct_space *s)
+{
+	struct ct_space_reader *r = ct_memory_alloc(sizeof(*r));
+	sigset_t all, before;
+
+	r->s = s;
+	sem_init(&r->asked, 0, 0);
+	sem_init(&r->done, 0, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&r->thread, NULL, read_for, r)) {
+		free(r);
+		r = NULL;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+void ct_space_settle(struct ct_space *s)
+{
+	if (s->contended && !s->reader)
+		s->reader = make_reader(s);
+	while (s->reader && s->reader->given_up)
+		s->reader->given_up = sem_wait(&s->reader->done) != 0;
+	s->late = false;
+}
+
+/* Does it by the reader, which has the bytes. */
+static bool do_soon(struct ct_space *s, uint64_t at, size_t n, bool writes)
+{
+	struct ct_space_reader *r = s->reader;
+	struct timespec until;
+
+	if (r->given_up)
+		return false;
+	r->at = at;
+	r->n = n;
+	r->writes = writes;
+	sem_post(&r->asked);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += SOON_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	r->given_up = s->late = sem_timedwait(&r->done, &until) != 0;
+	return !r->given_up && r->there;
+}
+
+bool ct_space_read_soon(struct ct_space *s, uint64_t at, void *to, size_t n)
+{
+	if (!s->reader || n > READ_MAX)
+		return ct_space_read(s, at, to, n);
+	if (!do_soon(s, at, n, false))
+		return false;
+	memcpy(to, s->reader->bytes, n);
+	return true;
+}
+
+bool ct_space_write_soon(struct ct_space *s, uint64_t at, const void *from, size_t n)
+{
+	if (!s->reader || s->reader->given_up)
+		return !s->reader && ct_space_write(s, at, from, n);
+	memcpy(s->reader->bytes, from, n);
+	return do_soon(s, at, n, true);
+}
+
+static void end_reader(struct ct_space *s)
+{
+	struct ct_space_reader *r = s->reader;
+
+	if (!r)
+		return;
+	ct_space_settle(s);
+	r->at = 0;
+	sem_post(&r->asked);
+	pthread_join(r->thread, NULL);
+	free(r);
+}
+
 static const unsigned char *page_at(struct ct_space *s, uint64_t at)
 {
 	size_t i = (size_t)(at / PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (2 * PAGES);
+	double began;
+	bool there;
 
 	while (s->pages[i].at && s->pages[i].at != at)
 		i = (i + 1) % (2 * PAGES);
@@ -52,7 +168,10 @@ static const unsigned char *page_at(struct ct_space *s, uint64_t at)
 	s->page_count += !s->pages[i].at;
 	s->pages[i].at = at;
 	s->pages[i].bytes = ct_memory_alloc(PAGE);
-	if (ct_space_read(s, at, s->pages[i].bytes, PAGE))
+	began = ct_now();
+	there = ct_space_read(s, at, s->pages[i].bytes, PAGE);
+	s->contended = s->contended || ct_now() - began > CONTENDED_SECONDS;
+	if (there)
 		return s->pages[i].bytes;
 	free(s->pages[i].bytes);
 	s->pages[i].bytes = NULL;
@@ -341,6 +460,7 @@ int ct_space_open(struct ct_space *s, int pid)
 
 void ct_space_close(struct ct_space *s)
 {
+	end_reader(s);
 	for (size_t i = 0; i < 2 * PAGES; i++)
 		free(s->pages[i].bytes);
 	for (size_t i = 0; i < s->module_count; i++)

@@ -328,7 +328,7 @@ static bool stack_word(struct stack *k, uint64_t at, uint64_t *to)
 		uint64_t n = k->limit - k->end < STACK_CHUNK ? k->limit - k->end : STACK_CHUNK;
 
 		k->bytes = ct_memory_realloc(k->bytes, k->end + n - k->from, 1);
-		if (!ct_space_read(k->s, k->end, k->bytes + (k->end - k->from), n))
+		if (!ct_space_read_soon(k->s, k->end, k->bytes + (k->end - k->from), n))
 			return false;
 		k->end += n;
 	}
