@@ -83,6 +83,19 @@ says '^waits for work '
 timeline idle.pb.gz
 says '^idle.pb.gz: delay (without waits for work); '
 says '^pool-1 .* 20 ms$'
+# Of a thinned index an event counts for a dropped one on another thread, at its own time: eight threads wait for half a second.
+awk 'BEGIN {
+	print "end 30s\nthinning 2\ntype samples count\ntype wall nanoseconds"
+	for (t = 0; t < 8; t++) print "thread " t " worker-" t
+	for (t = 0; t < 8; t++) for (i = 0; i < 300; i++) {
+		if (i >= 120 && i < 125) continue
+		if ((i + t) % 2) { print "event " i "00ms " t " 1 100ms 100ms"; sum += 200 }
+	}
+	for (t = 0; t < 8; t += 2) print "event 12s " t " 0 500ms 500ms"
+	print "sample main;config;state=waiting;wait=lock 8 4s\nsample main;serve;state=waiting;wait=network 8 " sum "ms\nrecorded 0 4s\nrecorded 1 " sum "ms"
+}' | "$make" thinned.pb.gz || fail "make-times thinned"
+timeline thinned.pb.gz
+says '^From 12.00s to 12.50s 8.00 threads are in config [[]lock[]] (wall), 0.00 in the rest of the run'
 # With a heap profile the command shows what was born meanwhile.
 {
 	printf '%s\n' 'end 20s' 'dump 1700000020s' 'type alloc_objects count' 'type alloc_space bytes' 'type inuse_objects count' 'type inuse_space bytes'

@@ -166,6 +166,20 @@ static void free_rows(struct rows *rows)
 	*rows = (struct rows){ 0 };
 }
 
+/* In a thinned index an event counts for others, too, but no thread does more than is possible. */
+static void finish_row(const struct ct_timeline_view *v, const struct ct_timeline *t,
+		       struct row *row)
+{
+	double most = t->is_time && !t->is_shared && row->group && *row->name != '('
+			      ? cell_length(v) * (double)row->group
+			      : INFINITY;
+
+	for (size_t c = 0; c < v->columns; c++) {
+		row->cells[c] = fmin(row->cells[c], most);
+		row->largest = fmax(row->largest, row->cells[c]);
+	}
+}
+
 static void fill_rows(const struct ct_timeline_view *v, const struct ct_timeline *t,
 		      struct rows *rows, bool grouped)
 {
@@ -195,8 +209,7 @@ static void fill_rows(const struct ct_timeline_view *v, const struct ct_timeline
 	if (rows->count)
 		qsort(rows->list, rows->count, sizeof(*rows->list), by_total);
 	for (size_t i = 0; i < rows->count; i++)
-		for (size_t c = 0; c < v->columns; c++)
-			rows->list[i].largest = fmax(rows->list[i].largest, rows->list[i].cells[c]);
+		finish_row(v, t, &rows->list[i]);
 }
 
 /* Returns how many rows are shown; the others are idle, or too many. */

@@ -271,7 +271,7 @@ static void name_moment(struct finding *f, struct ct_timeline_moment *m, size_t 
 /* ---- threads ---- */
 
 /* Names the threads that have a twentieth or more of what M is about, and limits its rate to what
- * so many threads can do. */
+ * so many threads can do. A thinned index has events of some of them only. */
 static void name_threads(struct ct_timeline_moment *m)
 {
 	const struct ct_timeline *t = m->file;
@@ -312,7 +312,9 @@ static void name_threads(struct ct_timeline_moment *m)
 	}
 	m->thread = count == 1 && !m->also ? (uint32_t)first : CT_NONE;
 	if (t->is_time && !t->is_shared)
-		m->rate = fmin(m->rate, (double)(any + m->also) * 1e9);
+		m->rate = fmin(m->rate, fmin((double)(any + m->also) * (double)times->thinning,
+					     (double)times->thread_count) *
+						1e9);
 	free(by);
 }
 

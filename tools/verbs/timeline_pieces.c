@@ -2,10 +2,11 @@
 /* What happened when on the axis of a timeline, in which functions; see timeline.h.
  *
  * An event of a time index may stand for more time than it lasted: a sample of CPU time for the
- * time since the one before, a sampled wait also for waits that were not sampled, an event of a
- * thinned index for those that were dropped. Such an event becomes a piece as long as what it
- * stands for, which ends where the event ended. Pieces of this kind that would overlap on their
- * thread are moved apart, so that no thread does more than is possible. */
+ * time since the one before, a sampled wait also for waits that were not sampled. Such an event
+ * becomes a piece as long as what it stands for, which ends where the event ended. Pieces of this
+ * kind that would overlap on their thread are moved apart, so that no thread does more than is
+ * possible. An event that lasted as long as what it stands for stays where it was: if the index is
+ * thinned, it counts for dropped ones, too, which were mostly at the same time on other threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +34,9 @@ static struct ct_timeline_piece piece_of(const struct ct_timeline *t, const stru
 {
 	double amount = e->death ? 0 : ct_times_weight(t->p->times, e) * t->worth[e->sample];
 	double end = t->offset + (double)e->begin + (double)e->duration;
-	double length = (double)e->duration;
+	double length = (double)e->duration, thinning = (double)t->p->times->thinning;
 
-	if (t->is_time && !t->is_shared && amount > length * CORRECTED)
+	if (t->is_time && !t->is_shared && amount > length * thinning * CORRECTED)
 		length = amount;
 	return (struct ct_timeline_piece){ end - length, end, amount, e, state_of(t, e->sample) };
 }
