@@ -96,6 +96,17 @@ awk 'BEGIN {
 }' | "$make" thinned.pb.gz || fail "make-times thinned"
 timeline thinned.pb.gz
 says '^From 12.00s to 12.50s 8.00 threads are in config [[]lock[]] (wall), 0.00 in the rest of the run'
+# What happens on another thread at the time of a moment has its own times.
+awk 'BEGIN {
+	print "end 30s\ntype samples count\ntype wall nanoseconds\nthread 1 one\nthread 2 two\nthread 3 three"
+	print "sample main;serve;state=waiting;wait=network 8 30s\nsample start;ask;state=waiting;wait=network 8 600ms\nsample begin;burn;state=runnable 8 400ms"
+	for (i = 0; i < 300; i++) print "event " i "00ms 0 0 100ms 100ms"
+	for (i = 0; i < 60; i++) print "event " 12000 + 10 * i "ms 1 1 10ms 10ms"
+	for (i = 0; i < 40; i++) print "event " 12000 + 15 * i "ms 2 2 10ms 10ms"
+}' | "$make" beside.pb.gz || fail "make-times beside"
+timeline beside.pb.gz
+says '^From 12.00s to 12.60s 1.00 threads are in ask [[]network[]]'
+says '^From 12.00s to 12.60s 0.67 threads are in burn [[]ready to run[]]'
 # With a heap profile the command shows what was born meanwhile.
 {
 	printf '%s\n' 'end 20s' 'dump 1700000020s' 'type alloc_objects count' 'type alloc_space bytes' 'type inuse_objects count' 'type inuse_space bytes'

@@ -160,21 +160,27 @@ static double distance(double in, double total, double q)
 	       (out > total * 1e-9 ? out * ct_log(out / (total * (1 - q))) : 0);
 }
 
-/* Is a window apart from the moments of LIST, and from the surroundings of those whose functions
- * are on the same stacks? Others may happen within a much longer moment. */
+/* Is a window apart from the moments of LIST whose functions are on the same stacks, and from their
+ * surroundings? */
 static bool is_apart(const struct finding *f, const struct series *s,
 		     const struct ct_timeline_moment *list, size_t count, double from, double to)
 {
-	for (size_t i = 0; i < count; i++) {
-		double length = list[i].to - list[i].from;
-		double common = fmin(to, list[i].to) - fmax(from, list[i].from);
-
-		if (f->beside[s->function] & 1 << i
-			    ? common > -length
-			    : common > 0 && common > SAME * fmax(to - from, length))
+	for (size_t i = 0; i < count; i++)
+		if (f->beside[s->function] & 1 << i &&
+		    fmin(to, list[i].to) - fmax(from, list[i].from) > list[i].from - list[i].to)
 			return false;
-	}
 	return true;
+}
+
+/* Is M at about the time of a moment of LIST? It may be within a much longer one. */
+static bool is_at_time_of(const struct ct_timeline_moment *list, size_t count,
+			  const struct ct_timeline_moment *m)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fmin(m->to, list[i].to) - fmax(m->from, list[i].from) >
+		    SAME * fmax(m->to - m->from, list[i].to - list[i].from))
+			return true;
+	return false;
 }
 
 /* Lengths of windows that are tried: each number of bins up to 10, then in steps of a tenth. */
@@ -183,11 +189,14 @@ static size_t longer(size_t bins)
 	return bins + 1 + bins / 10;
 }
 
-/* Improves BEST by the windows of series S that are apart from the COUNT moments of LIST. */
-static void try_series(const struct finding *f, const struct series *s,
-		       const struct ct_timeline_moment *list, size_t count,
-		       struct ct_timeline_moment *best)
+/* Returns the window of series S that differs most, of those that are apart from the COUNT moments
+ * of LIST; without a FUNCTION if none has a score above LEAST. */
+static struct ct_timeline_moment best_of(const struct finding *f, const struct series *s,
+					 const struct ct_timeline_moment *list, size_t count,
+					 double least)
 {
+	struct ct_timeline_moment best = { .score = least };
+
 	for (size_t n = 1; n <= f->bins / 2; n = longer(n)) {
 		double q = (double)n / (double)f->bins, seconds = (double)n * f->length / 1e9;
 
@@ -199,21 +208,22 @@ static void try_series(const struct finding *f, const struct series *s,
 			if (in <= TWICE * rest || in - rest < MATERIAL * f->all * q)
 				continue;
 			score = distance(in, s->total, q) / f->all;
-			if (score <= best->score * (1 + 1e-9) ||
+			if (score <= best.score * (1 + 1e-9) ||
 			    !is_apart(f, s, list, count, from, from + seconds * 1e9) ||
 			    surprise(s, in, q) < ct_log((double)f->tries / FALSE_ALARM))
 				continue;
-			*best = (struct ct_timeline_moment){ .file = f->t,
-							     .function = f->t->names[s->function],
-							     .number = s->function,
-							     .scope = CT_NONE,
-							     .from = from,
-							     .to = from + seconds * 1e9,
-							     .rate = in / seconds,
-							     .rest = rest / seconds,
-							     .score = score };
+			best = (struct ct_timeline_moment){ .file = f->t,
+							    .function = f->t->names[s->function],
+							    .number = s->function,
+							    .scope = CT_NONE,
+							    .from = from,
+							    .to = from + seconds * 1e9,
+							    .rate = in / seconds,
+							    .rest = rest / seconds,
+							    .score = score };
 		}
 	}
+	return best;
 }
 
 /* ---- the function ---- */
@@ -343,19 +353,40 @@ static void begin_file(struct finding *f, const struct ct_timeline *t, double fr
 		f->tries += (f->bins - n + 1) * f->count;
 }
 
-/* Stores the moments of F, which are apart. */
+/* Returns the moment that differs most, besides the COUNT ones of LIST; with score 0 if there is
+ * none. SAME_TIME: also one at the time of one of these. */
+static struct ct_timeline_moment next_moment(const struct finding *f,
+					     const struct ct_timeline_moment *list, size_t count,
+					     bool same_time)
+{
+	struct ct_timeline_moment next = { .score = 0 };
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct ct_timeline_moment m;
+
+		if (f->series[i].periodic)
+			continue;
+		m = best_of(f, &f->series[i], list, count, next.score);
+		if (m.function && (same_time || !is_at_time_of(list, count, &m)))
+			next = m;
+	}
+	return next;
+}
+
+/* Stores the moments of F. Those at the time of another one come last. */
 static size_t find_moments(struct finding *f, struct ct_timeline_moment *to)
 {
+	bool same_time = false;
 	size_t n = 0;
 
-	for (; n < CT_TIMELINE_MOMENTS; n++) {
-		to[n].score = 0;
-		for (size_t i = 0; i < f->count; i++)
-			if (!f->series[i].periodic)
-				try_series(f, &f->series[i], to, n, &to[n]);
-		if (!to[n].score)
+	while (n < CT_TIMELINE_MOMENTS) {
+		to[n] = next_moment(f, to, n, same_time);
+		if (!to[n].score && same_time)
 			break;
-		name_moment(f, &to[n], n);
+		if (to[n].score)
+			name_moment(f, &to[n], n), n++;
+		else
+			same_time = true;
 	}
 	return n;
 }
