@@ -101,8 +101,8 @@ for program in ${ENDS_PROGRAMS:-python3 subshells tree}; do
 	command_of "$program"
 	has "${command[0]}" || continue
 	turns=$rounds variants=$every
-	# With lines, each subshell has a file in I/O mode only. At high rates, without lines.
-	[ "$program" != subshells ] || variants="bare io-names io${ENDS_BEFORE:+ io-before} $(printf '%s-high ' cpu wall heap lock io event six)"
+	# With lines, each subshell has a file in I/O mode only. The others, and at high rates, without lines.
+	[ "$program" != subshells ] || variants="bare io-names io${ENDS_BEFORE:+ io-before} $(printf '%s-names %s-high ' cpu cpu wall wall heap heap lock lock event event six six) io-high"
 	[ "$program" != python3 ] || turns=$((rounds * 4))
 	for turn in $(seq "$turns"); do
 		for variant in $variants; do

@@ -300,7 +300,7 @@ static bool is_plain(int sig, const struct sigaction *act)
 
 int cp_signals_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	struct sigaction read = { .sa_flags = 0 };
+	struct sigaction read;
 	struct cp_handler_mask mask;
 	bool active, ours, keeps;
 	int err;
