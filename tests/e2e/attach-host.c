@@ -10,6 +10,7 @@
  *   vfork        a child between vfork and exec, for as long as standard input is open
  *   handler      main is in a signal handler, forever
  *   stdio        main reads a line
+ *   getchar      main reads a character
  *   callback     main reads in a function that libc's qsort calls
  *   exec N       executes itself N times
  *
@@ -218,6 +219,14 @@ static int do_stdio(void)
 	return 0;
 }
 
+static int do_getchar(void)
+{
+	up(getpid());
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+
 static int read_and_compare(const void *a, const void *b)
 {
 	wait_for_input();
@@ -269,6 +278,8 @@ int main(int argc, char **argv)
 		return do_vfork();
 	if (!strcmp(what, "handler"))
 		return do_handler();
+	if (!strcmp(what, "getchar"))
+		return do_getchar();
 	if (!strcmp(what, "callback"))
 		return do_callback();
 	if (!strcmp(what, "stdio"))

@@ -56,10 +56,12 @@ ended_well waits
 grep -q '^undisturbed' "$work/waits.out" || harm "waits: $(cat "$work/waits.out")"
 
 # A thread that waits for a line has that file's lock, which nobody else takes.
-unaware stdio stdio
-cprof stdio-attach attach "$work_pid"
-check_status stdio-attach 0
-ended_well stdio
+for what in stdio getchar; do
+	unaware $what $what
+	cprof $what-attach attach "$work_pid"
+	check_status $what-attach 0
+	ended_well $what
+done
 
 # The library is at a path that the process doesn't see.
 if unshare -rm true 2>/dev/null; then

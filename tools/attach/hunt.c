@@ -57,7 +57,7 @@ static const char *const functions[] = {
 }, *const stdio_functions[] = {
 	"fgets", "__fgets_chk", "fgets_unlocked", "fread", "__fread_chk", "fread_unlocked", "fgetc",
 	"getc", "_IO_getc", "getchar", "getc_unlocked", "getline", "getdelim", "__getdelim", "__uflow",
-	"__underflow", "scanf", "fscanf", "__isoc99_scanf", "__isoc99_fscanf",
+	"__underflow", "_IO_default_uflow", "scanf", "fscanf", "__isoc99_scanf", "__isoc99_fscanf",
 };
 /* clang-format on */
 
