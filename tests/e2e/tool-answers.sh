@@ -393,6 +393,9 @@ done
 "$cprof" waits -from=8s part.wall.pb 2>/dev/null | grep -qx 'Threads waited 2 s, 100% of their 2 s, by cause and own function:' || fail "waits of a window: $("$cprof" waits -from=8s part.wall.pb)"
 "$cprof" locks -from=8s part.lock.pb 2>/dev/null | grep -q '^condition got: 2 s in 1 wait, 100% of all' || fail "locks of a window: $("$cprof" locks -from=8s part.lock.pb)"
 "$cprof" waits -from=8s part.wall.pb part.wall.pb 2>/dev/null | grep -q 'of their 4 s, by cause and own function:$' || fail "waits of a window of two files: $("$cprof" waits -from=8s part.wall.pb part.wall.pb)"
+printf '%s\n' 'time 1700000000s' 'end 10s' 'type wall nanoseconds' 'sample main;work;state=running 1s' 'thread 1 main' 'event 9s 0 0 1s 1s' |
+	"$builddir/tests/tools/make-times" runs.wall.pb || fail "make-times runs"
+"$cprof" waits -from=8s part.wall.pb runs.wall.pb 2>/dev/null | grep -q 'of their 3 s, by cause and own function:$' || fail "waits of a window, and a process without: $("$cprof" waits -from=8s part.wall.pb runs.wall.pb)"
 "$cprof" top -focus=get part.lock.pb 2>/dev/null | grep -q '  pthread_cond_wait$' || fail "top of one function: $("$cprof" top -focus=get part.lock.pb)"
 
 # The file's own labels come before the names; a function that waits at descriptors of two kinds has two rows.

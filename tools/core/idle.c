@@ -151,18 +151,16 @@ void ct_idle_loops_free(struct ct_idle_loops *l)
 	free(l);
 }
 
-static bool has_waits(const struct ct_profile *p)
+/* By its types, because the files of some processes may have no waits. */
+static bool is_of_waits(const struct ct_profile *p)
 {
-	bool has = ct_model_type(p, "contentions") < p->type_count;
-
-	for (size_t i = 0; i < p->label_count && !has; i++)
-		has = !strcmp(ct_text(p, p->labels[i].key), "wait");
-	return has;
+	return ct_model_type(p, "contentions") < p->type_count ||
+	       ct_model_type(p, "wall") < p->type_count;
 }
 
 void ct_idle_learn(struct ct_profile *p)
 {
-	struct ct_own *own = p->loops || !has_waits(p) ? NULL : ct_own_new(p, ct_own_asked);
+	struct ct_own *own = p->loops || !is_of_waits(p) ? NULL : ct_own_new(p, ct_own_asked);
 	struct ct_idle t = { .own = own, .p = p };
 
 	if (!own)

@@ -273,7 +273,7 @@ const char *ct_own_module(const struct ct_own *o, size_t i, bool *is_own);
  * which the caller frees. */
 struct ct_idle *ct_idle_new(struct ct_own *own, const struct ct_profile *p);
 void ct_idle_free(struct ct_idle *t);
-/* Learns it for P, if P has waits. A filter calls this before it removes samples: in a part of a
+/* Learns it for P, if P is of waits. A filter calls this before it removes samples: in a part of a
  * run all stacks of a worker may be the same one, which is no loop. */
 void ct_idle_learn(struct ct_profile *p);
 /* TO, which was combined of COUNT profiles FROM, gets what was learnt from all of them. */
