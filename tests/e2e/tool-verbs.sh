@@ -299,6 +299,11 @@ mkfifo written
 (sleep 0.3; cat app.pb >written) &
 answers 0 hot timeout -s KILL 60 "$cprof" top written
 answers 2 'No such file' "$cprof" top nowhere.pb
+# Of several files, which are read at once, the first that can't be read is told.
+head -c 100 app.pb >half.pb
+answers 2 'nowhere.pb: No such file' "$cprof" top app.pb nowhere.pb half.pb app.pb
+[ "$(wc -l <err)" = 1 ] || fail "several files: $(cat err)"
+answers 0 'cpu' "$cprof" top app.pb <(cat app.pb) app.pb
 answers 2 'is a directory' "$cprof" top .
 : >empty.pb
 answers 2 'is empty' "$cprof" top empty.pb

@@ -57,12 +57,9 @@ static struct ct_profile *read_all(const char *const *sources, size_t count)
 {
 	struct ct_profile **profiles = ct_memory_alloc(count * sizeof(*profiles)), *all;
 
-	for (size_t i = 0; i < count; i++) {
-		profiles[i] = ct_read_source(sources[i]);
-		if (!profiles[i]) {
-			free_all(profiles, i);
-			return NULL;
-		}
+	if (ct_read_sources(profiles, sources, count)) {
+		free(profiles);
+		return NULL;
 	}
 	if (ct_times_filter(profiles, sources, count)) {
 		free_all(profiles, count);

@@ -7,7 +7,10 @@
 #include "core/read.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "core/times.h"
@@ -438,25 +441,92 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault)
 	return 0;
 }
 
+/* A source that is read, perhaps by a thread. */
+struct reading {
+	struct ct_input *in;
+	struct ct_profile *p;
+	struct ct_fault fault;
+	int error;
+	bool is_begun, has_thread;
+	pthread_t thread;
+};
+
+static void *read_on(void *reading)
+{
+	struct reading *r = reading;
+
+	r->error = ct_read(&r->p, r->in, &r->fault);
+	return NULL;
+}
+
+static void begin_reading(struct reading *r, const char *source, bool threaded)
+{
+	r->is_begun = true;
+	r->error = ct_input_open(&r->in, source, &r->fault);
+	if (r->error)
+		return;
+	r->has_thread = threaded && !pthread_create(&r->thread, NULL, read_on, r);
+	if (!r->has_thread)
+		read_on(r);
+}
+
+static struct ct_profile *end_reading(struct reading *r, const char *source)
+{
+	if (r->has_thread)
+		pthread_join(r->thread, NULL);
+	ct_input_close(r->in);
+	if (r->error && r->fault.offset)
+		fprintf(stderr, "cprof: %s: %s (at byte %llu of the uncompressed data)\n", source,
+			r->fault.text, (unsigned long long)r->fault.offset);
+	else if (r->error)
+		fprintf(stderr, "cprof: %s: %s\n", source, r->fault.text);
+	if (r->p)
+		ct_legacy_name(r->p, source);
+	if (r->p && r->p->times_fault)
+		fprintf(stderr, "cprof: %s: its time index is not used: it %s\n", source,
+			r->p->times_fault);
+	return r->p;
+}
+
 struct ct_profile *ct_read_source(const char *source)
 {
-	struct ct_fault fault = { 0 };
-	struct ct_profile *p = NULL;
-	struct ct_input *in = NULL;
-	int e = ct_input_open(&in, source, &fault);
+	struct reading r = { 0 };
 
-	if (!e)
-		e = ct_read(&p, in, &fault);
-	ct_input_close(in);
-	if (e && fault.offset)
-		fprintf(stderr, "cprof: %s: %s (at byte %llu of the uncompressed data)\n", source,
-			fault.text, (unsigned long long)fault.offset);
-	else if (e)
-		fprintf(stderr, "cprof: %s: %s\n", source, fault.text);
-	if (p)
-		ct_legacy_name(p, source);
-	if (p && p->times_fault)
-		fprintf(stderr, "cprof: %s: its time index is not used: it %s\n", source,
-			p->times_fault);
-	return p;
+	begin_reading(&r, source, false);
+	return end_reading(&r, source);
+}
+
+/* May SOURCE be read before it is its turn? A pipe's writer may have to be waited for. */
+static bool is_file(const char *source)
+{
+	struct stat st;
+
+	return !ct_input_is_url(source) && !stat(source, &st) && S_ISREG(st.st_mode);
+}
+
+int ct_read_sources(struct ct_profile **p, const char *const *sources, size_t count)
+{
+	struct reading *all = ct_memory_alloc(count * sizeof(*all));
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t ahead = processors < 1 ? 1 : (size_t)processors, done = 0;
+
+	while (done < count) {
+		for (size_t i = done; i < count && i < done + ahead; i++)
+			if (!all[i].is_begun && (i == done || is_file(sources[i])))
+				begin_reading(&all[i], sources[i], ahead > 1 && count > 1);
+		p[done] = end_reading(&all[done], sources[done]);
+		if (!p[done])
+			break;
+		done++;
+	}
+	for (size_t i = done + 1; i < count && done < count; i++) {
+		if (all[i].has_thread)
+			pthread_join(all[i].thread, NULL);
+		ct_input_close(all[i].in);
+		ct_model_free(all[i].p);
+	}
+	for (size_t i = 0; i < done && done < count; i++)
+		ct_model_free(p[i]);
+	free(all);
+	return done < count ? -1 : 0;
 }

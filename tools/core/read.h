@@ -117,6 +117,9 @@ int ct_read(struct ct_profile **p, struct ct_input *in, struct ct_fault *fault);
 /* Reads SOURCE (a file, "-" or a URL). Returns NULL after a message on stderr that says why it
  * can't be read. */
 struct ct_profile *ct_read_source(const char *source);
+/* Reads COUNT sources into P, files by as many threads as there are processors; messages come in
+ * the order of the sources. Returns -1, with nothing in P, if one can't be read. */
+int ct_read_sources(struct ct_profile **p, const char *const *sources, size_t count);
 
 /* read_messages.c
  *
