@@ -29,8 +29,8 @@
 #define CP_LIBC_COPIED_LAST 9
 /* Write into a descriptor that there are several threads. */
 #define CP_LIBC_MARK_THREADS(tp) (((uint32_t *)(tp))[6] = 1)
-/* The address that the kernel clears when a thread ends has the thread's id before. */
-#define CP_LIBC_KEEPS_MAIN_ID true
+/* Does each thread have a list of robust locks from its start? */
+#define CP_LIBC_LISTS_THREADS true
 /* For dlopen: the library calls its own functions even if the program has others of the name. */
 #define CP_LIBC_DEEPBIND RTLD_DEEPBIND
 /* Types of parameters; the member of struct sigevent that names a thread. */

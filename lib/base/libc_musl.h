@@ -58,7 +58,7 @@ struct stat64 {
 #define CP_LIBC_COPIED_FIRST 5 /* the stack protector's secret */
 #define CP_LIBC_COPIED_LAST 5
 #define CP_LIBC_MARK_THREADS(tp) ((void)0)
-#define CP_LIBC_KEEPS_MAIN_ID false /* the kernel clears a lock there, not the id */
+#define CP_LIBC_LISTS_THREADS false /* from the first robust lock that processes share */
 #define CP_LIBC_DEEPBIND 0
 /* From musl 1.2.4 on, the loader alone knows the names with "64". */
 #define CP_LIBC_64_IS_PLAIN true

@@ -438,8 +438,13 @@ int cp_threads_last_status(void);
  * this, and then calls cp_threads_end_main. */
 bool cp_threads_main_is_lost(void);
 void cp_threads_end_main(int status);
-/* T is the record of main, whose id is in memory at ID. For the sweep. */
-void cp_threads_adopt_main(struct cp_thread *t, uint64_t id);
+/* Return true if thread TID, of this process, is one of libc's and has not ended: libc gives each
+ * of its threads a list of robust locks, which the kernel forgets when the thread ends. 0 is the
+ * calling thread. True, too, if the kernel doesn't tell. The end of libc's last thread ends the
+ * process, even if a raw clone is left. */
+bool cp_threads_is_libcs(int tid);
+/* T is the record of main, which has a list of robust locks. For the sweep. */
+void cp_threads_adopt_main(struct cp_thread *t);
 /* Register the calling thread, which the sweep has not found yet, as the sweep would, and begin it
  * for the modes. Returns NULL if that is impossible now, if too many threads registered between two
  * sweeps, or if the thread does not belong to the program. Any context, also one without libc's

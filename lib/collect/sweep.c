@@ -185,7 +185,7 @@ static void adopt(struct cp_thread *t, int tid)
 		return;
 	}
 	if (tid == cp_sys_getpid())
-		cp_threads_adopt_main(t, tp + (uint64_t)from_tp.tid);
+		cp_threads_adopt_main(t);
 	t->tls = tp;
 	t->own_tls = true;
 }
@@ -363,16 +363,6 @@ bool cp_sweep_threads(const struct cp_sweep_ours *ours)
 	return strangers.count > 0;
 }
 
-/* Return true if libc knows the thread: libc gives each of its threads a list of robust locks. The
- * end of libc's last thread ends the process, even if a raw clone is left. */
-static bool is_of_libc(int tid)
-{
-	size_t size;
-	void *list;
-
-	return cp_sys3(SYS_get_robust_list, tid, &list, &size) < 0 || list;
-}
-
 static int is_alive(int tid, void *context)
 {
 	const struct sweep *s = context;
@@ -381,7 +371,7 @@ static int is_alive(int tid, void *context)
 	if (is_ours(s, tid))
 		return 0;
 	state = task_state(tid);
-	return state < 0 ? state : state != 'Z' && state != 'X' && is_of_libc(tid);
+	return state < 0 ? state : state != 'Z' && state != 'X' && cp_threads_is_libcs(tid);
 }
 
 static bool has_live_thread(const struct cp_thread *t, const struct sweep *s)
@@ -392,7 +382,8 @@ static bool has_live_thread(const struct cp_thread *t, const struct sweep *s)
 	if (state != CP_THREAD_LIVE)
 		return state == CP_THREAD_CLAIMED; /* a claimed record belongs to a thread that is
 						    * just starting */
-	return !is_ours(s, tid) && !cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) && is_of_libc(tid);
+	return !is_ours(s, tid) && !cp_sys3(SYS_tgkill, cp_sys_getpid(), tid, 0) &&
+	       cp_threads_is_libcs(tid);
 }
 
 /* Return true if no live thread is known, by the records alone. */

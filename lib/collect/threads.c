@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sys/resource.h>
 
 #include "host/host.h"
@@ -20,12 +21,8 @@ static uint32_t main_ended;
 static uint32_t ended_raw;   /* a thread has ended without libc's knowledge */
 static uint32_t after_main;  /* main ended unnoticed, and another thread after it */
 static uint32_t last_status; /* exit status of the last ended thread */
-/* Main's id, in libc's memory. The kernel clears it when main has ended, by whatever means. In a
- * child that another thread forked, it is that thread's id, and libc may free its memory when the
- * thread ends. */
-static const uint32_t *main_id CP_START_DATA;
-/* The id is in memory of the process's first thread, which is never freed. */
-static bool main_id_stays CP_START_DATA;
+static bool main_is_told
+	CP_START_DATA; /* the kernel tells when main has ended, by whatever means */
 /* A thread is registered either by the sweep or by itself. Either side holds this lock from the
  * check for the other's record until its own record is live. */
 static struct cp_futex_lock registration CP_START_DATA;
@@ -107,27 +104,28 @@ int cp_threads_last_status(void)
 	return (int)cp_load_relaxed(&last_status);
 }
 
-/* Find main_id. Call in main. If the kernel doesn't tell, an unnoticed end of main goes undetected.
- */
-static void find_main_id(void)
+bool cp_threads_is_libcs(int tid)
 {
-	if (!CP_LIBC_KEEPS_MAIN_ID || cp_sys2(SYS_prctl, PR_GET_TID_ADDRESS, &main_id) < 0)
-		main_id = NULL;
+	size_t size;
+	void *list;
+
+	return cp_sys3(SYS_get_robust_list, tid, &list, &size) < 0 || list;
+}
+
+/* Make cp_threads_is_libcs true for the calling thread. Returns false if the kernel refuses. */
+static bool mark_as_libcs(void)
+{
+	static const struct robust_list_head empty = { .list = { (void *)&empty.list } };
+
+	return cp_threads_is_libcs(0) ||
+	       (!CP_LIBC_LISTS_THREADS && !cp_sys2(SYS_set_robust_list, &empty, sizeof(empty)));
 }
 
 bool cp_threads_main_is_lost(void)
 {
-	uint32_t id = 1;
-	long got;
-
-	if (!main_id || cp_threads_main_ended())
-		return false;
-	if (main_id_stays)
-		return !cp_load_acquire(main_id) && !cp_threads_main_ended();
-	/* Without its memory the thread can't run: somebody has joined it. main_ended is checked
-	 * again: if main has ended, the memory may hold other data by now. */
-	got = cp_sys_peek(&id, (uint64_t)(uintptr_t)main_id, sizeof(id));
-	return (got == -EFAULT || !id) && !cp_threads_main_ended();
+	/* Main may have ended by libc before the kernel was asked. */
+	return main_is_told && !cp_threads_main_ended() && !cp_threads_is_libcs(cp_sys_getpid()) &&
+	       !cp_threads_main_ended();
 }
 
 void cp_threads_end_main(int status)
@@ -160,22 +158,11 @@ static void set_main_bounds(struct cp_thread *t)
 	t->stack_low = t->stack_high - size;
 }
 
-void cp_threads_adopt_main(struct cp_thread *t, uint64_t id)
+void cp_threads_adopt_main(struct cp_thread *t)
 {
 	main_thread = t;
-	main_id = (const uint32_t *)(uintptr_t)id;
-	main_id_stays = false;
+	main_is_told = true;
 	set_main_bounds(t);
-}
-
-/* Return true if the caller's stack is T's. In a child that another thread forked, main's record
- * doesn't match. */
-static bool runs_within(const struct cp_thread *t)
-{
-	char here;
-	uint64_t at = (uint64_t)(uintptr_t)&here;
-
-	return at >= t->stack_low && at < t->stack_high;
 }
 
 static void set_bounds(struct cp_thread *t, uint64_t size)
@@ -250,6 +237,8 @@ static void end_foreign_twin(struct cp_thread *new)
  * If the sweep did make one, that record has all its clocks before it ends here. */
 static void go_live(struct cp_thread *t)
 {
+	if (!CP_LIBC_LISTS_THREADS)
+		mark_as_libcs();
 	cp_futex_lock_acquire(&registration);
 	end_foreign_twin(t);
 	cp_thread_enter(t);
@@ -266,9 +255,8 @@ void cp_threads_register(void)
 		return;
 	if (cp_sys_gettid() == cp_sys_getpid()) {
 		main_thread = t;
-		find_main_id();
+		main_is_told = mark_as_libcs();
 		set_main_bounds(t);
-		main_id_stays = main_id && runs_within(t);
 	} else {
 		set_known_bounds(t);
 	}
@@ -391,9 +379,8 @@ bool cp_threads_alone(void)
 void cp_threads_fork_child(void)
 {
 	cp_futex_lock_reset(&registration);
-	main_id_stays = main_id_stays && main_thread && main_thread == cp_self.thread;
 	main_thread = cp_self.thread;
 	main_ended = ended_raw = after_main = last_status = 0;
-	find_main_id();
+	main_is_told = mark_as_libcs();
 	cp_thread_fork_child(cp_self.thread);
 }

@@ -6,6 +6,7 @@
  * |-----------------|--------------------------------------------------------------------|
  * | alone           | the only thread, by libc's syscall()                               |
  * | alone-hidden    | the same, by an instruction of its own                             |
+ * | jailed          | the same, with status 0, where there is no /proc                   |
  * | after-threads   | the same, when another thread has come and gone                    |
  * | main-first      | main by syscall(); another works on and returns                    |
  * | main-hidden     | the same, by an instruction                                        |
@@ -208,6 +209,10 @@ int main(int argc, char **argv)
 		run_unmapped();
 	if (strstr(way, "hidden"))
 		end_hidden(7);
+	if (!strcmp(way, "jailed")) {
+		EXPECT(chroot("tests") == 0 || geteuid());
+		end_hidden(0);
+	}
 	if (!strstr("worker copy cloned forked unmapped", way))
 		syscall(SYS_exit, 7);
 	HOST_END();

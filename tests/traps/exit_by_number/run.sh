@@ -35,11 +35,14 @@ for mode in cpu wall; do
 	try copy $mode
 	try cloned $mode
 	try forked $mode
-	try unmapped $mode
+	# In musl, nobody can join a thread that ends by an instruction.
+	[[ $CC == musl-gcc* ]] || try unmapped $mode
+	# Where the profile goes is out of reach; that the process ends is what counts.
+	ends_well bare "jailed-$mode" env LD_PRELOAD="$CP_LIBRARY" "${mode^^}PROFILE=$work/jailed.pb" $host jailed
 	for way in main-first main-hidden all worker cloned; do
 		check_stack "$work/$way-$mode.pb" work_after_main
 	done
 	check_stack "$work/forked-$mode.pb".* work_after_main
-	check_stack "$work/unmapped-$mode.pb".* work_after_main
+	[[ $CC == musl-gcc* ]] || check_stack "$work/unmapped-$mode.pb".* work_after_main
 done
 finish
