@@ -144,7 +144,8 @@ static inline int cp_tls_is_libc(void)
 }
 
 /* Runs fn(arg) with the stack pointer at TOP, aligned down to 16 bytes, then returns on the
- * caller's stack. x19 keeps the old stack pointer. */
+ * caller's stack. x19 keeps the old stack pointer. A function keeps the lower halves of v8 to v15
+ * only, and may use x18. */
 static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
 {
 	register void *x0 __asm__("x0") = arg;
@@ -161,10 +162,10 @@ static inline void cp_call_on_stack(void (*fn)(void *), void *arg, void *top)
 			 : "+r"(x0), "+r"(x1), "+r"(x2)
 			 :
 			 : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
-			   "x14", "x15", "x16", "x17", "x19", "x30", "memory", "cc", "v0", "v1",
-			   "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20",
-			   "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
-			   "v31");
+			   "x14", "x15", "x16", "x17", "x18", "x19", "x30", "memory", "cc", "v0",
+			   "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
+			   "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",
+			   "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
 }
 
 /* Returns the calling thread's thread pointer. It points to two words that belong to libc; libc's
