@@ -214,10 +214,18 @@ static bool entry_ra(struct cp_cfi_frame *f, bool exact, bool copy, uint64_t *sp
 		return false;
 	*sp += sizeof(*ra);
 #else
+	uint8_t code[CP_CFI_STUB_BEFORE + CP_CFI_STUB_BYTES];
+	int lowered = -1;
+
 	if (!exact)
 		return false;
-	*sp = f->regs.r[CP_REG_SP];
+	if (cp_cfi_code_read(f->regs.r[CP_REG_PC] - CP_CFI_STUB_BEFORE, code, sizeof(code), copy))
+		lowered = cp_cfi_stub_lowers(code + CP_CFI_STUB_BEFORE);
+	*sp = f->regs.r[CP_REG_SP] + (lowered > 0 ? (uint64_t)lowered : 0);
 	*ra = cp_cfi_strip(f->regs.r[CP_CFI_LR]);
+	/* The call names the stub's target, or the function that jumped to the stub. */
+	if (lowered >= 0)
+		return is_return(f, *ra, copy);
 #endif
 	return can_return(f, exact, copy, *sp, *ra);
 }

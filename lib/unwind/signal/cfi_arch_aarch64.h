@@ -116,6 +116,27 @@ static inline uint64_t cp_cfi_stub_slot(const uint8_t *code, uint64_t stub)
 	       (ldr >> 10 & 0xfff) * 8u;
 }
 
+/* Linkers describe no code of the PLT here. Returns by how much the stub at CODE, which is anywhere
+ * in it, has lowered sp; the return address is still in its register. -1: it is not a stub. The
+ * first stub of a PLT, which binds a function at its first call, begins with stp x16, x30, [sp,
+ * #-16]!. CP_CFI_STUB_BEFORE bytes before CODE are read, and CP_CFI_STUB_BYTES from there on. */
+#define CP_CFI_STUB_BEFORE 20
+static inline int cp_cfi_stub_lowers(const uint8_t *code)
+{
+	bool found = false;
+	uint32_t insn;
+
+	for (unsigned before = 0; before <= CP_CFI_STUB_BEFORE; before += 4) {
+		__builtin_memcpy(&insn, code - before, sizeof(insn));
+		if (insn == 0xd61f0220 && before) /* br x17: the end of the stub before */
+			break;
+		if (insn == 0xa9bf7bf0)
+			return before ? 16 : 0;
+		found = found || cp_cfi_stub_slot(code - before, 0);
+	}
+	return found ? 0 : -1;
+}
+
 /* No undescribed pushes are known on aarch64: stores of pairs are always described. */
 static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *regs, unsigned max)
 {

@@ -196,6 +196,21 @@ static __attribute__((noinline)) void run(struct machine *m, const struct cp_cfi
 	m->bad |= c.bad || (c.cut && m->loc <= m->pc);
 }
 
+/* On aarch64, glibc's _dl_runtime_resolve doesn't count the two words that the PLT has pushed, the
+ * return address among them. The caller's sp is above both. */
+static void include_return_address(const struct cp_cfi_fde *fde, struct cp_cfi_row *row)
+{
+	uint32_t ra = row->rules[fde->ra_column];
+
+	if (CP_CFI_KIND(ra) != CP_CFI_OFFSET || CP_CFI_VALUE(ra) != 8 || fde->signal)
+		return;
+	row->cfa_offset += 16;
+	for (unsigned i = 0; i < CP_CFI_COLUMNS; i++)
+		if (CP_CFI_KIND(row->rules[i]) == CP_CFI_OFFSET)
+			row->rules[i] = CP_CFI_RULE(CP_CFI_OFFSET, CP_CFI_IN_CIE(row->rules[i]),
+						    CP_CFI_VALUE(row->rules[i]) - 16);
+}
+
 int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi_row *row,
 			struct cp_cfi_span *span)
 {
@@ -216,6 +231,7 @@ int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 	run(&m, &fde->program);
 	if (m.bad || m.lost || !row->cfa)
 		return -EINVAL;
+	include_return_address(fde, row);
 	if (span)
 		*span = (struct cp_cfi_span){ .from = m.loc > pc ? m.from : m.loc,
 					      .to = m.loc > pc ? m.loc : UINT64_MAX };
