@@ -10,6 +10,7 @@ $bb mount -t ext4 /dev/vda /root
 $bb mount -t proc proc /root/proc
 $bb mount -t sysfs sys /root/sys
 $bb mount -t devtmpfs dev /root/dev
+$bb ln -s /proc/self/fd /root/dev/fd
 $bb mkdir -p /root/dev/pts /root/dev/shm "/root$place"
 $bb mount -t devpts pts /root/dev/pts
 $bb mount -t tmpfs tmp /root/dev/shm

@@ -45,6 +45,7 @@ go() {
 		"$go" "$@"
 	fi
 }
+[ -x /usr/bin/go ] || type -P go >/dev/null || unset -f go
 
 # When a process began, in ticks: with its number it says which process that is.
 began() { # pid
