@@ -153,8 +153,10 @@ static bool step(const struct sock_filter *i, const struct ct_seccomp_call *call
 
 	switch (i->code) {
 	case BPF_LD | BPF_W | BPF_ABS:
+		if (i->k >= sizeof(struct seccomp_data) || i->k % 4)
+			return false;
 		m->a = load(call, i->k);
-		return i->k < sizeof(struct seccomp_data) && i->k % 4 == 0;
+		break;
 	case BPF_LD | BPF_W | BPF_LEN:
 		m->a = (struct word){ sizeof(struct seccomp_data), true };
 		break;
