@@ -6,7 +6,7 @@
 #include "sample/ring.h"
 #include "base/sys.h"
 
-#define PAGE 4096
+#define PAGE 65536 /* a multiple of each kernel's */
 
 /* COUNT pages, of which those in the string NONE ("x" at their index) are inaccessible. */
 static unsigned char *pages(const char *layout)
