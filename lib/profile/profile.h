@@ -281,6 +281,7 @@ struct cp_strata {
 	struct cp_index index;
 	uint64_t random; /* state of the random starts */
 	unsigned few;	 /* strata with fewer samples are settled together; 0 = none */
+	bool estimates;	 /* samples are estimates, not parts of what is counted: none is kept */
 	uint32_t rest;	 /* location for events that no sample represents; 0 = [not sampled] */
 	/* Since the begin: the sum of the rows' variances, and the exact totals. */
 	double variance[CP_VALUES], total[CP_VALUES];

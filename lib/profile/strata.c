@@ -296,7 +296,7 @@ static void keep_rest(struct cp_strata *st, uint32_t row, const struct pending *
 		any = true;
 	}
 	st->kept.size = sizeof(k);
-	to = any && now - k.since_ns <= KEEP_NS ? cp_vec_add(&st->kept) : NULL;
+	to = any && !st->estimates && now - k.since_ns <= KEEP_NS ? cp_vec_add(&st->kept) : NULL;
 	if (to)
 		*to = k;
 }

@@ -128,6 +128,25 @@ TEST(test_what_was_not_sampled_is_divided_among_shares)
 	end();
 }
 
+/* Visits find a part too much or too little of a wait. The next total is of the time after them. */
+TEST(test_estimates_that_exceed_the_total_are_settled_with_it)
+{
+	for (int estimates = 0; estimates < 2; estimates++) {
+		begin(0);
+		st.estimates = estimates;
+		sampled(0, 0, 1000, 1);
+		exact(0, 1, 900);
+		cp_strata_settle(&st, &a, NULL);
+		CHECK_EQ(value_of(0, 0, 1), 900);
+		sampled(0, 1, 500, 1);
+		exact(0, 1, 500);
+		cp_strata_settle(&st, &a, NULL);
+		CHECK_EQ(value_of(0, 0, 1) > 900, !estimates);
+		CHECK_EQ(sum_of(0, 1), 1400);
+		end();
+	}
+}
+
 TEST(test_without_a_sample_there_is_a_row)
 {
 	begin(16);

@@ -8,7 +8,7 @@ struct cp_wall cp_wall CP_START_DATA;
 
 /* Time that the rows have not got yet. Its samples are ns of visits: a thread's rows in a state get
  * its exact time in that state, in proportion to them. */
-static struct cp_strata strata CP_START_DATA;
+static struct cp_strata strata CP_START_DATA = { .estimates = true };
 
 /* Return T's label. A libc thread leaves its name when it ends, and its name is read at each dump.
  * Any other thread may be gone by then, so its name is read now. Reading a name costs a third of a
@@ -56,7 +56,7 @@ void cp_wall_strata_settle(struct cp_run *r)
 void cp_wall_strata_forget(bool abandon)
 {
 	if (abandon)
-		strata = cp_strata_new(0);
+		strata = (struct cp_strata){ .estimates = true };
 	else
 		cp_strata_release(&strata);
 }
