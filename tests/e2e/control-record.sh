@@ -74,11 +74,11 @@ tell end-work 0.4
 end_record on-seen
 lists $pid cpu,heap || fail "on: the mode has ended: $("$cprof" ps)"
 check_valid on-window.pb
-check_stack on-window.pb 'burn;end_work'
+check_stack on-window.pb 'burn;burn_and_tick;end_work'
 check_no_stack on-window.pb 'burn;(obey;)?main'
 check_comment on-window.pb 'dump: a window of the time that the mode is on'
 end_host
-check_stack on.pb 'burn;end_work'
+check_stack on.pb 'burn;burn_and_tick;end_work'
 check_stack on.pb 'burn;(obey;)?main'
 
 # It can't be killed so that a mode stays on for ever; a process that ends meanwhile.

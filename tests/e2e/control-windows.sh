@@ -100,7 +100,7 @@ done
 check_stack often_lock.1.pb.wakers 'hand_over'
 check_stack often_cpu.1.pb 'burn;.*main'
 check_no_stack often_cpu.1.pb end_work
-check_stack often_cpu.4.pb 'burn;end_work'
+check_stack often_cpu.4.pb 'burn;burn_and_tick;end_work'
 check_no_stack often_cpu.4.pb 'burn;(obey;)?main'
 check_stack often_lock.1.pb 'wait_for_it'
 # Memory in use is that of the moment, whatever was allocated in the window.
@@ -112,7 +112,7 @@ close_windows often_cpu
 lists $pid cpu,heap,lock || fail "one closes: $("$cprof" ps)"
 tell end-work 0.1
 take once_cpu
-check_stack once_cpu.2.pb 'burn;end_work'
+check_stack once_cpu.2.pb 'burn;burn_and_tick;end_work'
 close_windows once_cpu
 lists $pid heap,lock || fail "all close: $("$cprof" ps)"
 for mode in heap lock; do
@@ -171,7 +171,7 @@ wait_for 60 lists $pid cpu || fail "exec: no control socket"
 tell end-work 0.2
 take beside
 [ "$answer" = "window " ] || fail "exec: $answer"
-check_stack beside.3.pb 'burn;end_work'
+check_stack beside.3.pb 'burn;burn_and_tick;end_work'
 ms=$("$pprof_check" --raw beside.3.pb | awk -F'\t' '{ split($1, v, ","); sum += v[2] } END { printf "%.0f", sum / 1e6 }')
 # Where the kernel's ticks come late, what follows the last one is unsampled, which the comments say.
 unsampled=$("$pprof_check" --comments beside.3.pb | awk '/^cpu time: .* unsampled$/ { sum += $(NF - 2) } END { printf "%.0f", sum * 1000 }')

@@ -50,7 +50,7 @@ tell end-work 0.3
 end_host
 end_push
 got '^200 .* process_cpu .* keys= .*service_name=named zone=b'
-check_stack "$(echo first/*.pb)" 'burn;end_work'
+check_stack "$(echo first/*.pb)" 'burn;burn_and_tick;end_work'
 check_no_stack "$(echo first/*.pb)" 'burn;(obey;)?main'
 
 # ---- waits from before the push, and who held the locks: neither are pushed ----

@@ -11,6 +11,7 @@
 #include "cprof.h"
 #include "host.h"
 #include "tasks.h"
+#include "tick.h"
 
 #define LEAST 3 /* the lowest descriptor that is not stdin, stdout or stderr */
 
@@ -66,7 +67,7 @@ static void stop_profile(void)
 
 __attribute__((noinline)) static void end_work(double seconds)
 {
-	burn(seconds);
+	burn_and_tick(seconds);
 	__asm__ volatile("");
 }
 
