@@ -59,7 +59,7 @@ for helper in $(helpers); do
 done
 get "/debug/pprof/profile?seconds=1" >cpu.pb
 check_valid cpu.pb
-"$cprof" top -cum cpu.pb | grep -q ' work$' || fail "profile: $("$cprof" top -cum cpu.pb)"
+check_stack cpu.pb 'burn;work;main'
 
 # Further helpers for the address end at once, however many come.
 for _ in 1 2 3 4 5; do
