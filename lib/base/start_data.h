@@ -9,9 +9,9 @@
 #ifndef CP_START_DATA_H
 #define CP_START_DATA_H
 
-#define CP_START_DATA __attribute__((section(".data.cp_start")))
-
 #include "base/atomic.h"
+
+#define CP_START_DATA __attribute__((section(".data.cp_start")))
 
 /* Sets *AT to 0 in a fork's child. A 0 isn't written, because the child would copy its page. */
 #define CP_FORK_CLEAR(at)                                                                          \

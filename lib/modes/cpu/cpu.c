@@ -47,7 +47,7 @@ static void begin_timer(struct cp_thread *t, uint64_t from)
 static void replace_event(struct cp_thread *t)
 {
 	cp_count(CP_COUNT_EVENT_FAILURES, 1);
-	if (cp_cpu_timer_create(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid))) < 0)
+	if (cp_cpu_timer_create(t, cp_cpu_clock_of(t)) < 0)
 		cp_count(CP_COUNT_TIMER_FAILURES, 1);
 }
 
@@ -133,7 +133,7 @@ static void begin_from(struct cp_thread *t, uint64_t from)
 /* T has used CPU time that the mode doesn't count. */
 static void begin_locked(struct cp_thread *t)
 {
-	begin_from(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
+	begin_from(t, cp_cpu_clock_of(t));
 }
 
 static void each_thread(void (*visit)(struct cp_thread *t))
@@ -267,7 +267,7 @@ static void delete_clock(struct cp_thread *t)
 /* End T's clock. T's next sample counts the expiries that the next tick would have signalled. */
 static void end_period(struct cp_thread *t)
 {
-	uint64_t missed = cp_cpu_timer_missed(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
+	uint64_t missed = cp_cpu_timer_missed(t, cp_cpu_clock_of(t));
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 
 	c->had_timer = c->timer != CP_NO_TIMER;
@@ -284,7 +284,7 @@ static void begin_period(struct cp_thread *t)
 	if (c->had_timer)
 		note_failure(cp_cpu_timer_again(t, c->period_before));
 	else if (c->had_clock)
-		begin_clock(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)));
+		begin_clock(t, cp_cpu_clock_of(t));
 	c->had_timer = c->had_clock = false;
 }
 
@@ -328,16 +328,13 @@ void cp_cpu_thread_begin(struct cp_thread *t)
 		return;
 	cp_futex_lock_acquire(&timers);
 	/* The kernel's part of its begin is a new thread's own, too. */
-	if (cp_self.thread == t && t->start)
-		begin_from(t, 0);
-	else
-		begin_locked(t);
+	begin_from(t, cp_self.thread == t && t->start ? 0 : cp_cpu_clock_of(t));
 	cp_futex_lock_release(&timers);
 }
 
 static void look_at(struct cp_thread *t)
 {
-	uint64_t now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
+	uint64_t now = cp_cpu_clock_of(t);
 
 	cp_thread_timer_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t, now);
 	if (now > cp_cpu_of(t)->began)
@@ -368,7 +365,7 @@ static bool has_stack(const struct cp_thread *t)
 static void end_locked(struct cp_thread *t)
 {
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
-	uint64_t now = counts ? cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)) : 0;
+	uint64_t now = counts ? cp_cpu_clock_of(t) : 0;
 	uint64_t missed = counts ? cp_cpu_timer_missed(t, now) : 0;
 	struct cp_event event;
 

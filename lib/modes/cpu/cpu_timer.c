@@ -84,7 +84,7 @@ int cp_cpu_timer_create(struct cp_thread *t, uint64_t from)
 
 int cp_cpu_timer_again(struct cp_thread *t, uint64_t before)
 {
-	return create(t, cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid)), before);
+	return create(t, cp_cpu_clock_of(t), before);
 }
 
 void cp_cpu_timer_delete(struct cp_thread *t)

@@ -47,7 +47,7 @@ void cp_lock_names_release(struct cp_lock_names *n);
 
 /* lock_rows.c
  *
- * What the files of waits and of holders have in common: their rows. For lock.c and lock_holders.c,
+ * The rows of both files, that of waits and that of holders. For lock.c and lock_holders.c,
  * under the collector's lock.
  */
 

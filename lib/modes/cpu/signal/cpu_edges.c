@@ -2,6 +2,8 @@
 /* Credit at the begin of threads for expiries missed at the end of others; see cpu_signal.h. */
 #include "modes/cpu/signal/cpu_signal.h"
 
+#include "base/start_data.h"
+
 /* Two start functions may share an account. */
 #define ACCOUNTS 64
 
@@ -126,13 +128,9 @@ void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to)
 
 void cp_cpu_edges_reset(void)
 {
-	/* A page of zeros need not become a fork child's own. */
 	for (unsigned i = 0; i < ACCOUNTS; i++) {
-		struct account *a = &accounts[i];
-
-		if (cp_load_relaxed(&a->balance))
-			cp_store_relaxed(&a->balance, 0);
-		if (cp_load_relaxed(&a->ends))
-			cp_store_relaxed(&a->ends, a->told_ns = 0);
+		CP_FORK_CLEAR(&accounts[i].balance);
+		CP_FORK_CLEAR(&accounts[i].ends);
+		CP_FORK_CLEAR(&accounts[i].told_ns);
 	}
 }

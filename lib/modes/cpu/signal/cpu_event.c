@@ -125,7 +125,7 @@ static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 
 	/* The timer was due at once. It goes on with T's own expiries. */
 	if (first) {
-		now = cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
+		now = cp_cpu_clock_of(t);
 		credited = cp_cpu_edges_first_tick(&cp_cpu_of(t)->edge, now);
 		n = cp_cpu_event_passed(cp_cpu_of(t), now);
 	}

@@ -3,6 +3,7 @@
 #ifndef CP_MODES_CPU_SIGNAL_CPU_SIGNAL_H
 #define CP_MODES_CPU_SIGNAL_CPU_SIGNAL_H
 
+#include "base/sys.h"
 #include "host/signal/host_signal.h"
 
 /* cpu_edges.c
@@ -120,6 +121,12 @@ extern const struct cp_cpu_thread cp_cpu_thread_part CP_THREAD_PART;
 static inline struct cp_cpu_thread *cp_cpu_of(const struct cp_thread *t)
 {
 	return cp_thread_part(t, &cp_cpu_thread_part);
+}
+
+/* Return T's CPU clock, in ns. */
+static inline uint64_t cp_cpu_clock_of(const struct cp_thread *t)
+{
+	return cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
 }
 
 /* Steps.
