@@ -118,7 +118,7 @@ static bool asks_first(int how, uint64_t set)
 	       (set & PROF ? cp_handler_mask_any_hides() : cp_handler_mask_any_prof());
 }
 
-/* Who blocked SIGPROF before SET was added to the kernel's mask WAS? */
+/* Return who blocked SIGPROF before SET was added to the kernel's mask. WAS is the mask before. */
 static enum blocker blocker_before(uint64_t set, uint64_t was)
 {
 	const uint64_t marker = MARKER;
