@@ -302,8 +302,8 @@ static size_t rows_worth_it(const struct ct_own_table *t, const struct ct_report
 	return n;
 }
 
-/* Is the row a function such as main, through ct_own_asked all time passes? With -cum it would
- * stand before the answer. */
+/* Is the row a function such as main, through which all time passes? With -cum it would stand
+ * before the answer. */
 static bool is_start(const struct ct_own_table *t, const struct ct_report *r,
 		     const struct ct_own_row *row)
 {
