@@ -12,6 +12,7 @@
  *   stdio        main reads a line
  *   getchar      main reads a character
  *   callback     main reads in a function that libc's qsort calls
+ *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
  *   exec N       executes itself N times
  *
  * A SPEC is LISTED:OTHERS:NUMBER,...: what happens for the system calls of these numbers, and for
@@ -24,7 +25,9 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,6 +245,25 @@ static int do_callback(void)
 	return 0;
 }
 
+static void *call_back(void *semaphore)
+{
+	do_callback();
+	sem_post(semaphore);
+	return NULL;
+}
+
+static int do_await(bool joins)
+{
+	pthread_t t;
+	sem_t ended;
+
+	sem_init(&ended, 0, 0);
+	pthread_create(&t, NULL, call_back, &ended);
+	if (!joins)
+		sem_wait(&ended);
+	return pthread_join(t, NULL);
+}
+
 static int do_exec(char **argv)
 {
 	char left[16];
@@ -282,6 +304,8 @@ int main(int argc, char **argv)
 		return do_getchar();
 	if (!strcmp(what, "callback"))
 		return do_callback();
+	if (!strcmp(what, "join") || !strcmp(what, "sem"))
+		return do_await(*what == 'j');
 	if (!strcmp(what, "stdio"))
 		return do_stdio();
 	if (!strcmp(what, "exec") && argc > 2)

@@ -55,8 +55,9 @@ done
 ended_well waits
 grep -q '^undisturbed' "$work/waits.out" || harm "waits: $(cat "$work/waits.out")"
 
-# A thread that waits for a line has that file's lock, which nobody else takes.
-for what in stdio getchar; do
+# A thread that waits for a line has that file's lock, which nobody else takes. pthread_join and sem_wait jump to a function
+# without a name, which waits.
+for what in stdio getchar join sem; do
 	unaware $what $what
 	cprof $what-attach attach "$work_pid"
 	check_status $what-attach 0

@@ -6,12 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -243,13 +240,11 @@ static bool answer(struct attachment *a, uint32_t with)
  * path: the process might have put another file there. */
 static char *give_library(struct attachment *a)
 {
-	int pid = a->space.pid, process = (int)syscall(SYS_pidfd_open, pid, 0), to = -1, from;
+	int pid = a->space.pid, to = ct_proc_descriptor(pid, a->seen.fd),
+	    from = open(a->library, O_RDONLY | O_CLOEXEC);
 	char buffer[65536], path[32];
 	ssize_t n = -1;
 
-	if (process >= 0)
-		to = (int)syscall(SYS_pidfd_getfd, process, a->seen.fd, 0);
-	from = open(a->library, O_RDONLY | O_CLOEXEC);
 	if (to >= 0 && from >= 0 && fcntl(to, F_GET_SEALS) >= 0)
 		while ((n = read(from, buffer, sizeof(buffer))) > 0 &&
 		       write(to, buffer, (size_t)n) == n)
@@ -258,8 +253,6 @@ static char *give_library(struct attachment *a)
 		close(from);
 	if (to >= 0)
 		close(to);
-	if (process >= 0)
-		close(process);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->seen.fd);
 	if (!n &&
 	    ct_space_write(&a->space, a->plan + offsetof(struct ct_code_plan, path), path,

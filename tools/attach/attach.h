@@ -50,6 +50,10 @@ static inline char *ct_attach(int pid, const char *library, double *seconds)
 char *ct_proc_read(int pid, int tid, const char *name, char *to, size_t size);
 /* Returns the value of KEY in the thread's status, to be freed; NULL: there is none. */
 char *ct_proc_status(int pid, int tid, const char *key);
+/* Returns the value of KEY in the status of thread TID, a number of BASE; -1: there is none. */
+long ct_proc_number(int tid, const char *key, int base);
+/* Returns a copy of descriptor FD of PID, or -1. */
+int ct_proc_descriptor(int pid, int fd);
 /* Lists the threads of PID in *TIDS, which has ROOM. Returns their number. */
 unsigned ct_proc_threads(int pid, int **tids, size_t *room);
 
@@ -101,6 +105,7 @@ bool ct_seccomp_same(const struct ct_seccomp *a, const struct ct_seccomp *b);
 char *ct_seccomp_judge(int pid, const struct ct_seccomp *filters, bool realtime);
 /* May a thread call restart_syscall, as it does after a stop in some waits? */
 bool ct_seccomp_restarts(const struct ct_seccomp *filters);
+bool ct_seccomp_filtered(int pid);
 /* Returns why PID's filters can't be judged, as ct_refuse; NULL: they can, or it has none. */
 char *ct_seccomp_refuse(int pid);
 /* The same, when the kernel hasn't let us read them. */
@@ -190,7 +195,7 @@ uint64_t ct_space_definition(struct ct_space *s, const struct ct_space_module *m
 
 /* A stack: the innermost frame first. */
 struct ct_unwind {
-	uint64_t pc[CT_UNWIND_DEPTH];
+	uint64_t pc[CT_UNWIND_DEPTH], begin[CT_UNWIND_DEPTH]; /* BEGIN: of the function */
 	enum ct_space_kind kind[CT_UNWIND_DEPTH];
 	unsigned count;
 	const char *lost; /* a module without a table for its frame; NULL: none */
@@ -283,18 +288,18 @@ void ct_seize_unblock(const struct ct_seized *seized);
 
 /* hunt.c */
 
-struct ct_hunt_range {
-	uint64_t begin, end;
+struct ct_hunt_function {
+	uint64_t begin;
 	bool stdio; /* it may wait in read only, where it holds the file's lock */
 };
 
 struct ct_hunt {
 	struct ct_space *s;
 	uint64_t code, plan, words; /* PLAN follows CODE */
-	struct ct_hunt_range allowed[128];
-	unsigned allowed_count;
-	uint64_t start_main, start_main_end; /* __libc_start_main */
-	uint64_t caught;		     /* signals that have a handler */
+	struct ct_hunt_function *allowed;
+	size_t allowed_count, allowed_room;
+	uint64_t start_main; /* __libc_start_main */
+	uint64_t caught;     /* signals that have a handler */
 	unsigned threads, round;
 	bool again;    /* the thread should be stopped once more */
 	bool filtered; /* it has seccomp filters */
@@ -305,9 +310,9 @@ struct ct_hunt {
 	/* Threads that were looked at. */
 	struct ct_hunt_seen {
 		int tid;
-		uint64_t where;	   /* a hash of the wait that wasn't safe; 0: none */
-		double failed;	   /* when */
-		uint64_t switches; /* when the thread was last looked at, in an epoll_wait */
+		uint64_t where; /* a hash of the wait that wasn't safe; 0: none */
+		double failed;	/* when */
+		long switches;	/* when the thread was last looked at, in an epoll_wait */
 		double at;
 	} * seen;
 	size_t seen_count, seen_room;
@@ -327,6 +332,8 @@ struct ct_hunt_wait {
 const struct ct_hunt_wait *ct_hunt_wait(long number);
 /* Notes the functions of libc that may be waited in. */
 void ct_hunt_note_functions(struct ct_hunt *h);
+/* Is BEGIN one of them, and does it hold nothing in wait W? */
+bool ct_hunt_allows(const struct ct_hunt *h, uint64_t begin, const struct ct_hunt_wait *w);
 /* Returns what is known of thread TID, new or not. */
 struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid);
 bool ct_hunt_is_parent(const struct ct_hunt *h, int tid);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -45,15 +44,15 @@ static const struct ct_hunt_wait waits[] = {
 
 /* libc's functions that make these calls, and hold no lock and no list of libc's; those of stdio
  * hold a file's lock in read, which neither a new thread nor the loader takes. Not here, on
- * purpose: pthread_join, exit, getaddrinfo, system and all of malloc and the loader. */
+ * purpose: exit, getaddrinfo, system and all of malloc and the loader. */
 /* clang-format off */
 static const char *const functions[] = {
 	"read", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "recv", "recvfrom",
 	"recvmsg", "accept", "accept4", "wait", "wait3", "wait4", "waitpid", "waitid", "pause",
 	"sigsuspend", "nanosleep", "clock_nanosleep", "usleep", "sleep", "sem_wait", "sem_timedwait",
 	"sem_clockwait", "syscall", "pthread_cond_wait", "pthread_cond_timedwait",
-	"pthread_cond_clockwait", "cnd_wait", "cnd_timedwait", "thrd_sleep", "__poll", "__read",
-	"__select",
+	"pthread_cond_clockwait", "pthread_join", "cnd_wait", "cnd_timedwait", "thrd_sleep",
+	"thrd_join", "__poll", "__read", "__select",
 }, *const stdio_functions[] = {
 	"fgets", "__fgets_chk", "fgets_unlocked", "fread", "__fread_chk", "fread_unlocked", "fgetc",
 	"getc", "_IO_getc", "getchar", "getc_unlocked", "getline", "getdelim", "__getdelim", "__uflow",
@@ -69,29 +68,53 @@ const struct ct_hunt_wait *ct_hunt_wait(long number)
 	return NULL;
 }
 
+static void allow(struct ct_hunt *h, uint64_t begin, bool stdio)
+{
+	*CT_PUSH(h->allowed, h->allowed_count, h->allowed_room) =
+		(struct ct_hunt_function){ begin, stdio };
+}
+
+/* Some functions end in a jump to one without a name, which does the waiting: pthread_join,
+ * sem_wait. Returns where the function that ends at END jumps to; 0: nowhere. */
+static uint64_t jump_of(struct ct_hunt *h, uint64_t end)
+{
+	unsigned char code[5];
+	int32_t far;
+
+	if (!ct_space_read_fixed(h->s, end - sizeof(code), code, sizeof(code)))
+		return 0;
+	memcpy(&far, code + 1, sizeof(far));
+	if (code[0] == 0xe9)
+		return end + (uint64_t)(int64_t)far;
+	return code[3] == 0xeb ? end + (uint64_t)(int64_t)(int8_t)code[4] : 0;
+}
+
 static void note(struct ct_hunt *h, const char *const *names, size_t count, bool stdio)
 {
 	const struct ct_space_module *libc = &h->s->modules[h->s->libc];
-	const size_t room = sizeof(h->allowed) / sizeof(*h->allowed);
 	uint64_t at, size;
 
 	for (size_t i = 0; i < count; i++)
-		for (unsigned k = 0; h->allowed_count < room &&
-				     (at = ct_space_definition(h->s, libc, names[i], k, &size));
-		     k++)
-			h->allowed[h->allowed_count++] =
-				(struct ct_hunt_range){ at, at + size, stdio };
+		for (unsigned k = 0; (at = ct_space_definition(h->s, libc, names[i], k, &size));
+		     k++) {
+			allow(h, at, stdio);
+			allow(h, stdio ? 0 : jump_of(h, at + size), stdio);
+		}
 }
 
 void ct_hunt_note_functions(struct ct_hunt *h)
 {
-	const struct ct_space_module *libc = &h->s->modules[h->s->libc];
-	uint64_t size = 0;
-
-	h->start_main = ct_space_definition(h->s, libc, "__libc_start_main", 0, &size);
-	h->start_main_end = h->start_main + size;
+	h->start_main = ct_space_symbol(h->s, &h->s->modules[h->s->libc], "__libc_start_main");
 	note(h, functions, sizeof(functions) / sizeof(*functions), false);
 	note(h, stdio_functions, sizeof(stdio_functions) / sizeof(*stdio_functions), true);
+}
+
+bool ct_hunt_allows(const struct ct_hunt *h, uint64_t begin, const struct ct_hunt_wait *w)
+{
+	for (size_t i = 0; i < h->allowed_count; i++)
+		if (h->allowed[i].begin == begin && (!h->allowed[i].stdio || w->number == SYS_read))
+			return true;
+	return false;
 }
 
 struct ct_hunt_seen *ct_hunt_seen(struct ct_hunt *h, int tid)
@@ -118,34 +141,27 @@ static uint64_t hash_of(const char *text)
 /* Could the system call on descriptor FD fail after a stop, because the socket has a time limit? */
 static bool has_time_limit(int pid, int fd)
 {
-	int process = (int)syscall(SYS_pidfd_open, pid, 0), copy;
+	int copy = ct_proc_descriptor(pid, fd);
 	struct timeval limit = { 0, 0 };
 	socklen_t size = sizeof(limit);
-	bool has = true;
+	bool has;
 
-	copy = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-	if (copy >= 0) {
-		has = !getsockopt(copy, SOL_SOCKET, SO_RCVTIMEO, &limit, &size)
-			      ? limit.tv_sec || limit.tv_usec
-			      : errno != ENOTSOCK;
-		close(copy);
-	}
-	if (process >= 0)
-		close(process);
+	if (copy < 0)
+		return true;
+	has = !getsockopt(copy, SOL_SOCKET, SO_RCVTIMEO, &limit, &size)
+		      ? limit.tv_sec || limit.tv_usec
+		      : errno != ENOTSOCK;
+	close(copy);
 	return has;
 }
 
 /* Has thread T, which is in an epoll_wait with a time limit, begun it just now? */
 static bool is_fresh(struct ct_hunt *h, struct ct_hunt_seen *t)
 {
-	char *text = ct_proc_status(h->s->pid, t->tid, "voluntary_ctxt_switches");
-	uint64_t switches;
+	long switches = ct_proc_number(t->tid, "voluntary_ctxt_switches", 10);
 	double now = ct_now(), before = t->at;
-	bool fresh;
+	bool fresh = t->at > 0 && switches != t->switches && now - before < FRESH_SECONDS;
 
-	switches = text ? strtoull(text, NULL, 10) : 0;
-	free(text);
-	fresh = t->at > 0 && switches != t->switches && now - before < FRESH_SECONDS;
 	t->switches = switches;
 	t->at = fresh ? before : now;
 	return fresh;

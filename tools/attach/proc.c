@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 char *ct_proc_read(int pid, int tid, const char *name, char *to, size_t size)
 {
@@ -31,6 +32,25 @@ char *ct_proc_status(int pid, int tid, const char *key)
 			return ct_memory_strdup(line);
 		}
 	return NULL;
+}
+
+long ct_proc_number(int tid, const char *key, int base)
+{
+	char *text = ct_proc_status(tid, tid, key);
+	long n = text ? (long)strtoul(text, NULL, base) : -1;
+
+	free(text);
+	return n;
+}
+
+int ct_proc_descriptor(int pid, int fd)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0),
+	    copy = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+
+	if (process >= 0)
+		close(process);
+	return copy;
 }
 
 unsigned ct_proc_threads(int pid, int **tids, size_t *room)

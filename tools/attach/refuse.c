@@ -10,24 +10,7 @@
 #include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-static long status_number(int pid, const char *key)
-{
-	char *text = ct_proc_status(pid, pid, key);
-	long n = text ? strtol(text, NULL, 10) : -1;
-
-	free(text);
-	return n;
-}
-
-static char *name_of(int pid)
-{
-	char *name = ct_proc_status(pid, pid, "Name");
-
-	return name ? name : ct_memory_strdup("?");
-}
 
 static char *refuse_state(int pid, char state)
 {
@@ -44,17 +27,17 @@ static char *refuse_state(int pid, char state)
 /* A process between vfork and exec runs in the memory of its parent. */
 static bool shares_memory(int pid)
 {
-	long parent = status_number(pid, "PPid");
+	long parent = ct_proc_number(pid, "PPid", 10);
 
 	return parent > 0 && !syscall(SYS_kcmp, parent, pid, KCMP_VM, 0, 0);
 }
 
 static char *refuse_tracer(int pid, long tracer)
 {
-	char *name = name_of((int)tracer),
+	char *name = ct_proc_status((int)tracer, (int)tracer, "Name"),
 	     *why = ct_memory_printf("process %d is traced by process %ld (%s): a process has one "
 				     "tracer; end that first",
-				     pid, tracer, name);
+				     pid, tracer, name ? name : "?");
 
 	free(name);
 	return why;
@@ -63,7 +46,7 @@ static char *refuse_tracer(int pid, long tracer)
 char *ct_refuse(int pid)
 {
 	char *state = ct_proc_status(pid, pid, "State"), *threads, *why;
-	long group = status_number(pid, "Tgid"), tracer = status_number(pid, "TracerPid");
+	long group = ct_proc_number(pid, "Tgid", 10), tracer = ct_proc_number(pid, "TracerPid", 10);
 
 	if (!state)
 		return ct_memory_printf("there is no process %d", pid);
@@ -79,8 +62,8 @@ char *ct_refuse(int pid)
 	if (tracer > 0)
 		return refuse_tracer(pid, tracer);
 	/* Of the kernel's threads, 2 is the first, and the parent of all others. */
-	if (status_number(pid, "VmSize") < 0)
-		return ct_memory_printf(pid == 2 || status_number(pid, "PPid") == 2
+	if (ct_proc_number(pid, "VmSize", 10) < 0)
+		return ct_memory_printf(pid == 2 || ct_proc_number(pid, "PPid", 10) == 2
 						? "process %d is a thread of the kernel"
 						: "process %d has ended",
 					pid);
@@ -110,7 +93,7 @@ static long read_number(const char *path)
 char *ct_refuse_access(int pid, int err)
 {
 	long scope = read_number("/proc/sys/kernel/yama/ptrace_scope"),
-	     uid = status_number(pid, "Uid");
+	     uid = ct_proc_number(pid, "Uid", 10);
 	/* Its folder is the user's in any case. */
 	char *path = ct_memory_printf("/proc/%d/maps", pid);
 	struct stat st;

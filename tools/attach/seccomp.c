@@ -301,17 +301,17 @@ char *ct_seccomp_judge(int pid, const struct ct_seccomp *filters, bool realtime)
 
 /* ---- before a thread is stopped ---- */
 
+bool ct_seccomp_filtered(int pid)
+{
+	return ct_proc_number(pid, "Seccomp", 10) > 0;
+}
+
 static bool may_read(void)
 {
 	int self = getpid();
-	char *rights = ct_proc_status(self, self, "CapEff"),
-	     *mode = ct_proc_status(self, self, "Seccomp");
-	bool may = rights && strtoull(rights, NULL, 16) >> CAP_SYS_ADMIN & 1 &&
-		   (!mode || *mode == '0');
 
-	free(mode);
-	free(rights);
-	return may;
+	return ct_proc_number(self, "CapEff", 16) >> CAP_SYS_ADMIN & 1 &&
+	       !ct_seccomp_filtered(self);
 }
 
 char *ct_seccomp_unread(int pid)
@@ -327,41 +327,33 @@ char *ct_seccomp_unread(int pid)
  * has its maker's, so those with as many as main have main's. */
 static bool differ(int pid)
 {
-	char *mode = ct_proc_status(pid, pid, "Seccomp"),
-	     *number = ct_proc_status(pid, pid, "Seccomp_filters");
+	long mode = ct_proc_number(pid, "Seccomp", 10),
+	     number = ct_proc_number(pid, "Seccomp_filters", 10);
 	int *tids = NULL;
 	size_t room = 0;
 	unsigned count = ct_proc_threads(pid, &tids, &room);
-	bool filtered = mode && *mode != '0', found = filtered && !number && count > 1;
+	bool found = mode > 0 && number < 0 && count > 1;
 
 	for (unsigned i = 0; i < count && !found; i++) {
-		char *its_mode = ct_proc_status(pid, tids[i], "Seccomp"),
-		     *its_number = ct_proc_status(pid, tids[i], "Seccomp_filters");
+		long its_mode = ct_proc_number(tids[i], "Seccomp", 10),
+		     its_number = ct_proc_number(tids[i], "Seccomp_filters", 10);
 
-		found = (mode && its_mode && strcmp(mode, its_mode)) ||
-			(number && its_number && strcmp(number, its_number));
-		free(its_mode);
-		free(its_number);
+		/* One that has ended has neither. */
+		found = (its_mode >= 0 && its_mode != mode) ||
+			(its_number >= 0 && its_number != number);
 	}
-	free(mode);
-	free(number);
 	free(tids);
 	return found;
 }
 
 char *ct_seccomp_refuse(int pid)
 {
-	char *mode = ct_proc_status(pid, pid, "Seccomp"), *why = NULL;
-
 	if (differ(pid))
-		why = ct_memory_printf("process %d: its threads have different seccomp filters; "
-				       "start it with \"cprof run\"",
-				       pid);
-	else if (mode && *mode == '1')
-		why = ct_memory_printf("process %d may only read, write and end (strict seccomp)",
-				       pid);
-	else if (mode && *mode != '0' && !may_read())
-		why = ct_seccomp_unread(pid);
-	free(mode);
-	return why;
+		return ct_memory_printf("process %d: its threads have different seccomp filters; "
+					"start it with \"cprof run\"",
+					pid);
+	if (ct_proc_number(pid, "Seccomp", 10) == 1)
+		return ct_memory_printf("process %d may only read, write and end (strict seccomp)",
+					pid);
+	return ct_seccomp_filtered(pid) && !may_read() ? ct_seccomp_unread(pid) : NULL;
 }

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,8 +112,7 @@ static bool frames_are_safe(const struct ct_hunt *h, const struct ct_unwind *u, 
 	/* clone3, start_thread; or __libc_start_main, __libc_start_call_main. */
 	if (count < 3 || u->kind[count - 1] != CT_SPACE_LIBC ||
 	    u->kind[count - 2] != CT_SPACE_LIBC ||
-	    (is_main &&
-	     (u->pc[count - 1] < h->start_main || u->pc[count - 1] >= h->start_main_end)))
+	    (is_main && u->begin[count - 1] != h->start_main))
 		return false;
 	count -= 2;
 	while (top < count && u->kind[top] == CT_SPACE_LIBC)
@@ -126,7 +122,7 @@ static bool frames_are_safe(const struct ct_hunt *h, const struct ct_unwind *u, 
 	for (unsigned i = top; i < count; i++)
 		if (u->kind[i] != CT_SPACE_PROGRAM)
 			return false;
-	*within = top ? u->pc[top - 1] : 0;
+	*within = top ? u->begin[top - 1] : 0;
 	return true;
 }
 
@@ -169,7 +165,7 @@ static bool is_safe(struct ct_hunt *h, struct stopped *t, enum ct_code_call *cal
 {
 	struct user_regs_struct *r = &t->regs;
 	const struct ct_space_map *stack = ct_space_map_at(h->s, r->rsp);
-	bool in_call = at_system_call(h, t), again = false;
+	bool in_call = at_system_call(h, t);
 	uint64_t within = 0;
 	struct ct_unwind u;
 	const struct ct_hunt_wait *w = in_call ? ct_hunt_wait((long)r->orig_rax) : NULL;
@@ -186,10 +182,7 @@ static bool is_safe(struct ct_hunt *h, struct stopped *t, enum ct_code_call *cal
 	*call = CT_CODE_PLAIN;
 	if (!within)
 		return true;
-	for (unsigned i = 0; i < h->allowed_count; i++)
-		again = again || (within >= h->allowed[i].begin && within < h->allowed[i].end &&
-				  (!h->allowed[i].stdio || w->number == SYS_read));
-	if (!again)
+	if (!ct_hunt_allows(h, within, w))
 		return false;
 	switch ((long)r->rax) {
 	case RESTARTSYS: *call = CT_CODE_RESTARTS; break;
@@ -319,7 +312,8 @@ static void prepare_again(struct ct_hunt *h, const struct stopped *t)
 }
 
 /* Returns whether thread TID was at a safe place; it goes on in our code then, else as it was. If
- * something has to be known for that first, AGAIN is set. */
+ * something has to be known for that first, AGAIN is set. A thread that was in malloc isn't tried
+ * again at once: on a busy machine it has not run meanwhile, and would lose its turn. */
 static bool try_thread(struct ct_hunt *h, int tid)
 {
 	struct ct_hunt_seen *seen = ct_hunt_seen(h, tid);
@@ -371,6 +365,7 @@ static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
 
 	h->threads = count;
 	h->round = round;
+	h->caught = (uint64_t)ct_proc_number(h->s->pid, "SigCgt", 16);
 	for (unsigned i = 0; i < looked; i++) {
 		int tid = tids[(*next)++ % count];
 
@@ -384,24 +379,6 @@ static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
 		}
 	}
 	return false;
-}
-
-static uint64_t caught_signals(int pid)
-{
-	char *text = ct_proc_status(pid, pid, "SigCgt");
-	uint64_t caught = text ? strtoull(text, NULL, 16) : ~UINT64_C(0);
-
-	free(text);
-	return caught;
-}
-
-static bool is_filtered(int pid)
-{
-	char *mode = ct_proc_status(pid, pid, "Seccomp");
-	bool is = mode && *mode != '0';
-
-	free(mode);
-	return is;
 }
 
 /* Says on a terminal why it takes long. */
@@ -427,43 +404,37 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 	double until = ct_now() + LIMIT_SECONDS;
 	int policy = sched_getscheduler(0);
 	unsigned next = 0;
-	bool done = false;
+	bool done;
 
 	/* A thread that is in the kernel for long doesn't stop: that wait ends by a signal. */
 	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = timer_rang }, NULL);
 	alarm(LIMIT_SECONDS + 1);
 	ct_hunt_note_functions(&h);
-	h.caught = caught_signals(s->pid);
-	h.filtered = is_filtered(s->pid);
+	h.filtered = ct_seccomp_filtered(s->pid);
 	/* A stopped thread waits for us alone, so nobody should run before us. Where that isn't
 	 * allowed, it works as well. */
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
 			   &(struct sched_param){ .sched_priority = 1 });
-	for (unsigned round = 0; !done && ct_now() < until; round++) {
-		done = hunt_round(&h, round, &next);
-		if (!done && (h.refused || is_gone(&h)))
-			break;
-		if (!done) {
-			if (round % 64 == 0)
-				show_progress(ct_now() - until + LIMIT_SECONDS);
-			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-			ct_space_renew(s);
-			h.caught = caught_signals(s->pid);
-		}
+	for (unsigned round = 0; !(done = hunt_round(&h, round, &next)) && !h.refused &&
+				 !is_gone(&h) && ct_now() < until;
+	     round++) {
+		if (round % 64 == 0)
+			show_progress(ct_now() - until + LIMIT_SECONDS);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		ct_space_renew(s);
 	}
 	ct_out_guard_progress(NULL);
 	if (policy >= 0)
 		sched_setscheduler(0, policy, &(struct sched_param){ 0 });
 	alarm(0);
 	free(h.seen);
+	free(h.allowed);
 	free(h.filters.code);
 	*seized = h.result;
-	if (h.refused)
+	if (done || h.refused)
 		return h.refused;
-	if (!done && is_gone(&h))
+	if (is_gone(&h))
 		return ct_memory_printf("process %d has ended, or has called exec", s->pid);
-	if (done)
-		return NULL;
 	if (h.lost)
 		return ct_memory_printf(
 			"process %d: the stacks of its threads lead through %s, which has no "

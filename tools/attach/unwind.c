@@ -111,6 +111,7 @@ struct rule {
 };
 
 struct row {
+	uint64_t begin;	       /* of the function */
 	unsigned cfa_register; /* RULES: unknown */
 	int64_t cfa_offset;
 	struct rule rules[RULES];
@@ -308,6 +309,7 @@ static bool find_row(struct ct_space *s, const struct ct_space_module *m, uint64
 	if (!run(f.code, pc, &f, &machine))
 		return false;
 	*to = machine.row;
+	to->begin = f.begin;
 	return true;
 }
 
@@ -387,6 +389,7 @@ static bool walk(struct ct_space *s, struct stack *k, struct registers *r, struc
 			return false;
 		}
 		to->pc[to->count] = pc;
+		to->begin[to->count] = row.begin;
 		to->kind[to->count++] = m->kind;
 		next = step(k, &row, r);
 		if (next <= 0)
