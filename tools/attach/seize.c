@@ -445,7 +445,7 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 	return ct_memory_printf(
 		"process %d: in %d seconds no thread was at a place where it can be "
 		"lent: outside of libc, the allocator and signal handlers, or in a "
-		"plain wait (poll, read, nanosleep, a condition). Nothing has changed; "
+		"plain wait (poll, read, a condition, pthread_join). Nothing has changed; "
 		"try again, or start it with \"cprof run\"",
 		s->pid, LIMIT_SECONDS);
 }
