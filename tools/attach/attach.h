@@ -155,8 +155,7 @@ struct ct_space {
 	 */
 	bool held;
 	uint64_t wanted;
-	bool contended; /* reads were seen to wait for such threads */
-	bool late;	/* ct_space_read_soon has given up */
+	bool late; /* ct_space_read_soon has given up */
 	struct ct_space_reader *reader;
 };
 

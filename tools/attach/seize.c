@@ -269,7 +269,6 @@ static bool is_busy(const struct ct_hunt *h, int tid)
 
 	for (unsigned i = 0; there && i < GLANCES; i++)
 		there = !is_gone(h) && ct_now() - began < BUSY_SECONDS;
-	h->s->contended = h->s->contended || !there;
 	return !there;
 }
 

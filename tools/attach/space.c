@@ -22,8 +22,6 @@
 #define NAME_ROOM 128
 #define READ_MAX 32768u
 #define SOON_NS 300000
-/* A page is copied in less, if nobody changes the mappings. */
-#define CONTENDED_SECONDS 0.0001
 #define MODULE_MAX (UINT64_C(1) << 30)
 
 struct page {
@@ -91,7 +89,7 @@ static struct ct_space_reader *make_reader(struct ct_space *s)
 
 void ct_space_settle(struct ct_space *s)
 {
-	if (s->contended && !s->reader)
+	if (!s->reader)
 		s->reader = make_reader(s);
 	while (s->reader && s->reader->given_up)
 		s->reader->given_up = sem_wait(&s->reader->done) != 0;
@@ -152,8 +150,6 @@ static void end_reader(struct ct_space *s)
 static const unsigned char *page_at(struct ct_space *s, uint64_t at)
 {
 	size_t i = (size_t)(at / PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (2 * PAGES);
-	double began;
-	bool there;
 
 	while (s->pages[i].at && s->pages[i].at != at)
 		i = (i + 1) % (2 * PAGES);
@@ -168,10 +164,7 @@ static const unsigned char *page_at(struct ct_space *s, uint64_t at)
 	s->page_count += !s->pages[i].at;
 	s->pages[i].at = at;
 	s->pages[i].bytes = ct_memory_alloc(PAGE);
-	began = ct_now();
-	there = ct_space_read(s, at, s->pages[i].bytes, PAGE);
-	s->contended = s->contended || ct_now() - began > CONTENDED_SECONDS;
-	if (there)
+	if (ct_space_read(s, at, s->pages[i].bytes, PAGE))
 		return s->pages[i].bytes;
 	free(s->pages[i].bytes);
 	s->pages[i].bytes = NULL;
