@@ -81,6 +81,9 @@ static inline __attribute__((always_inline)) bool cp_has_any_bit(const uint16_t 
 	return __atomic_load_n(word, __ATOMIC_RELAXED) & bits;
 }
 
+/* The program counter stays at a breakpoint instruction (brk). glibc's abort ends in one. */
+#define CP_BREAKPOINT_HAPPENS_AGAIN true
+
 /* Registers by DWARF number. The pc has no DWARF number here and follows sp. */
 #define CP_REG_FP 29
 #define CP_REG_SP 31

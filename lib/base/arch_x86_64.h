@@ -90,6 +90,9 @@ static inline __attribute__((always_inline)) bool cp_has_any_bit(const uint16_t 
 	return any;
 }
 
+/* The program counter is after a breakpoint instruction (int3) when the signal arrives. */
+#define CP_BREAKPOINT_HAPPENS_AGAIN false
+
 /* Registers by DWARF number (System V ABI, figure 3.36). */
 #define CP_REG_FP 6
 #define CP_REG_SP 7

@@ -15,13 +15,15 @@
 	(CP_SIGBIT(SIGHUP) | CP_SIGBIT(SIGINT) | CP_SIGBIT(SIGUSR1) | CP_SIGBIT(SIGUSR2) |         \
 	 CP_SIGBIT(SIGPIPE) | CP_SIGBIT(SIGALRM) | CP_SIGBIT(SIGTERM) | CP_SIGBIT(SIGSTKFLT) |     \
 	 CP_SIGBIT(SIGVTALRM) | CP_SIGBIT(SIGIO) | CP_SIGBIT(SIGPWR))
-#define FAULTS (CP_SIGBIT(SIGSEGV) | CP_SIGBIT(SIGBUS) | CP_SIGBIT(SIGFPE) | CP_SIGBIT(SIGILL))
+#define FAULTS                                                                                     \
+	(CP_SIGBIT(SIGSEGV) | CP_SIGBIT(SIGBUS) | CP_SIGBIT(SIGFPE) | CP_SIGBIT(SIGILL) |          \
+	 (CP_BREAKPOINT_HAPPENS_AGAIN ? CP_SIGBIT(SIGTRAP) : 0))
 
 /* The first process of a pid namespace ignores signals without a handler, and its system calls are
  * not interrupted; with the profiler's handler they would be. Only a signal that the kernel forces
  * on a thread ends this process. A fault has the profiler's handler, because the fault happens
- * again. A breakpoint or a forbidden call has no handler, because the signal that the profiler
- * would send instead ends nothing. */
+ * again. Where a breakpoint doesn't happen again, it has no handler, because the signal that the
+ * profiler would send instead ends nothing. The same is true of a forbidden call. */
 uint64_t cp_fatal_signals(int pid)
 {
 	uint64_t signals = DUMPS_CORE | TERMINATES;
@@ -37,7 +39,8 @@ uint64_t cp_fatal_signals(int pid)
  * for a signal that a process has sent. */
 static bool happens_again(int sig, const siginfo_t *si)
 {
-	return (FAULTS & CP_SIGBIT(sig)) && si->si_code > 0;
+	return (FAULTS & CP_SIGBIT(sig)) &&
+	       (sig == SIGTRAP ? si->si_code == TRAP_BRKPT : si->si_code > 0);
 }
 
 /* Ends the process by SIG's default action. Returns as cp_fatal_handler does; true to let a fault
