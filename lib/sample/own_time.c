@@ -3,6 +3,7 @@
 #include "sample/sample.h"
 
 #include "base/sys.h"
+#include "sample/thread.h"
 
 /* Work on threads of the program, under the collector's lock. */
 static uint64_t work_ns;    /* CPU time of finished work */
@@ -59,20 +60,33 @@ void cp_own_time_work_begin(void)
 		work_began = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static uint64_t worked(void)
+/* Count the work up to now, also for the thread that does it. A thread of a raw clone may have its
+ * creator's TLS. */
+static void count_work(void)
 {
-	return work_ns + (work_began ? cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - work_began : 0);
+	struct cp_self *self = work_began ? cp_thread_libc_self() : NULL;
+	struct cp_thread *t = self ? self->thread : NULL;
+	uint64_t now;
+
+	if (!work_began)
+		return;
+	now = cp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	work_ns += now - work_began;
+	if (t && cp_load_relaxed(&t->tid) == cp_sys_gettid())
+		cp_add_relaxed(&t->own_cpu_ns, now - work_began);
+	work_began = now;
 }
 
 void cp_own_time_work_end(void)
 {
-	work_ns = worked();
+	count_work();
 	work_began = 0;
 }
 
 uint64_t cp_own_time(void)
 {
-	return worked() + of_tasks();
+	count_work();
+	return work_ns + of_tasks();
 }
 
 void cp_own_time_fork_child(void)

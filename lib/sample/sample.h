@@ -169,7 +169,8 @@ void cp_gate_fork_child(unsigned still);
  *
  * CPU time that the profiler, not the program, used outside of handlers and hooks. This is all
  * time of the collector's task, with its sleeps and wake-ups, and the drains and dumps that a
- * thread of the program does in its place.
+ * thread of the program does in its place. The latter is in the thread's record, too, so that the
+ * CPU mode leaves it out of the samples.
  */
 
 /* Called in the collector's task, around all its work. */

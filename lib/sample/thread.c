@@ -178,6 +178,7 @@ static void reset(struct cp_thread *t)
 	t->unsignalled = 0;
 	t->tls = t->stack_low = t->stack_high = t->stack_size = 0;
 	t->born = t->gone = 0;
+	t->own_cpu_ns = 0;
 	t->in_diary = false;
 	cp_store_relaxed(&t->alternate_base, 0);
 	t->ring = t->hook_ring = NULL;

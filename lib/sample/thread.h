@@ -201,6 +201,7 @@ struct cp_thread {
 	uint64_t stack_size;		/* as requested at creation; 0 = not known */
 	bool in_diary;			/* it has left entries there: diary.h */
 	uint64_t born, gone;		/* moments (cp_ticks_moment); 0 = not known */
+	uint64_t own_cpu_ns;		/* of its CPU clock, the profiler's work: own_time.c */
 	/* Its alternate signal stack: [alternate_base, alternate_top). A base of 0 = none. */
 	uint64_t alternate_base, alternate_top;
 	/* The thread writes its rings, and the drain empties them. NULL until the first sample. */

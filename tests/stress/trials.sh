@@ -67,6 +67,10 @@ total() { # file type
 	"$pprof_check" --total "$1" 2>/dev/null | awk -v t="$2" '$1 == t { printf "%d\n", $3 / 1000000 }'
 }
 
+collector_ms() { # file
+	"$pprof_check" --comments "$1" | sed -n 's/^cost: \([0-9.]*\) ms in the collector.*/\1/p'
+}
+
 # The CPU time that the host reports, in ms, is in the profile or counted there as lost.
 check_whole() { # name cpu-tolerance-percent
 	read -r _ used _ _ lived <<<"$(tail -n 1 "$work/$1.out")"
@@ -122,9 +126,9 @@ trial_dumps() {
 	last=$(find "$work/dumps.d" -name 'cpu.0*.pb' | sort | tail -n 1 | sed -E 's/.*\.0*([0-9]+)\.pb/\1/')
 	echo "# dumps: $turns signals, $last dumps"
 	[ "$last" -ge 1 ] && [ "$last" -le "$turns" ] || fail "dumps: $turns signals, $last dumps"
-	# A dump is cumulative.
+	# A dump is cumulative. One that is asked for while the file of the end is written comes after that.
 	before=0
-	for file in $(find "$work/dumps.d" -name 'cpu.0*.pb' | sort) "$work/dumps.d/cpu.pb"; do
+	for file in $(for file in "$work/dumps.d"/cpu*.pb; do echo "$(collector_ms "$file") $file"; done | sort -n | cut -d ' ' -f 2); do
 		sum=$(total "$file" cpu)
 		[ "$sum" -ge "$before" ] || fail "dumps: $file has $sum ms, the dump before it $before"
 		before=$sum

@@ -124,7 +124,9 @@ static void begin_from(struct cp_thread *t, uint64_t from)
 	    cp_cpu_of(t)->timer != CP_NO_TIMER || cpu_perf_has(t))
 		return;
 	cp_count(CP_COUNT_THREADS, 1);
-	cp_cpu_of(t)->began = from;
+	cp_cpu_of(t)->began = cp_cpu_program_of(t, from);
+	/* A random part of a period, so that short work takes its share of expiries. */
+	cp_cpu_of(t)->own_done = t->own_cpu_ns - cp_cpu_timer_first();
 	begin_clock(t, from);
 	if (cpu_perf_has(t))
 		cp_count(CP_COUNT_EVENTS, 1);
@@ -335,10 +337,11 @@ void cp_cpu_thread_begin(struct cp_thread *t)
 static void look_at(struct cp_thread *t)
 {
 	uint64_t now = cp_cpu_clock_of(t);
+	uint64_t ran = cp_cpu_program_of(t, now) - cp_cpu_of(t)->began;
 
 	cp_thread_timer_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t, now);
-	if (now > cp_cpu_of(t)->began)
-		last.live_ns += now - cp_cpu_of(t)->began;
+	if ((int64_t)ran > 0)
+		last.live_ns += ran;
 }
 
 void cp_cpu_settle(uint64_t cpu_ns)
@@ -376,7 +379,7 @@ static void end_locked(struct cp_thread *t)
 	delete_clock(t);
 	if (!counts)
 		return;
-	cp_add_relaxed(&last.ended_ns, now - cp_cpu_of(t)->began);
+	cp_add_relaxed(&last.ended_ns, cp_cpu_program_of(t, now) - cp_cpu_of(t)->began);
 	cp_add_relaxed(&last.ends, 1);
 	cp_thread_timer_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
 	if (cp_load_relaxed(&t->paused)) {

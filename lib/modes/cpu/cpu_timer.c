@@ -133,5 +133,6 @@ uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now)
 	if (cp_cpu_of(t)->timer == CP_NO_TIMER)
 		return 0;
 	missed = cp_cpu_event_passed(cp_cpu_of(t), now);
+	missed = cp_cpu_event_of_program(t, missed, cp_cpu_of(t)->step);
 	return missed < most ? missed : most;
 }

@@ -72,6 +72,65 @@ for threads in '' two; do
 	[ $((10#$used)) -lt "$own" ] || fail "$label: the collector's time is told as the program's"
 done
 
+# Nor is what a thread of the program does in its place, in either engine: dumps that it asks for.
+cat >"$work/dumps.c" <<'END'
+#include <stdlib.h>
+#include <time.h>
+#include "cprof.h"
+static double used(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+static void stacks(unsigned bits, int depth);
+static void *keep;
+__attribute__((noinline)) static void left(unsigned bits, int depth)
+{
+	stacks(bits >> 1, depth);
+	__asm__ volatile("");
+}
+__attribute__((noinline)) static void right(unsigned bits, int depth)
+{
+	stacks(bits >> 1, depth);
+	__asm__ volatile("");
+}
+static void stacks(unsigned bits, int depth)
+{
+	if (!depth)
+		keep = malloc(16);
+	else if (bits & 1)
+		left(bits, depth - 1);
+	else
+		right(bits, depth - 1);
+}
+int main(void)
+{
+	double began = used();
+	for (unsigned i = 0; i < 8192; i++)
+		stacks(i, 13);
+	while (used() - began < 0.1)
+		;
+	/* Four times as much as the program itself. */
+	for (double until = used() + 0.4; used() < until;)
+		if (cprof_dump_mode(CPROF_HEAP, "/dev/null"))
+			return 2;
+	return 0;
+}
+END
+$CC -O1 -w -I"$srcdir/include" -o "$work/dumps" "$work/dumps.c" "$CP_LIBRARY" -Wl,-rpath,"${CP_LIBRARY%/*}" || fail "not built"
+for engine in timer perf; do
+	CPUPROFILE="$work/$engine.pb" CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 HEAPPROFILE="$work/$engine.heap.pb" \
+		CPROF_HEAP_INTERVAL=1 ends_well bare $engine "$work/dumps"
+	"$pprof_check" --comments "$work/$engine.pb" >"$work/$engine.said"
+	program=$(sed -n 's/^cpu time: \([0-9]*\)\.\([0-9]*\) s used .*/\1\2/p' "$work/$engine.said")
+	sampled=$(sed -n 's/^cpu time: .* \([0-9]*\)\.\([0-9]*\) s in samples.*/\1\2/p' "$work/$engine.said")
+	own=$(sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p' "$work/$engine.said")
+	echo "dumps, engine $engine: $program ms used by the program, $sampled sampled, $own the profiler's"
+	[ "$own" -gt $((10#$program)) ] || fail "dumps, engine $engine: too little work to see it"
+	[ $((10#$sampled)) -le $((10#$program * 12 / 10 + 10)) ] || fail "dumps, engine $engine: the profiler's work was sampled"
+done
+
 # Rare samples, frequent ones, all.
 for interval in 512K 4K 1; do
 	CPROF_HEAP_INTERVAL=$interval ends_well heap_profiled heap ./tests/traps/hosts/heap-odd reuse

@@ -133,6 +133,16 @@ static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 	return credited + n;
 }
 
+uint64_t cp_cpu_event_of_program(struct cp_thread *t, uint64_t n, uint64_t step)
+{
+	struct cp_cpu_thread *c = cp_cpu_of(t);
+	uint64_t own = (cp_load_relaxed(&t->own_cpu_ns) - c->own_done) / step;
+
+	own = own < n ? own : n;
+	c->own_done += own * step;
+	return n - own;
+}
+
 /* Record T's stack also for the expiries that an earlier clock of T left uncounted. */
 static void pay(struct cp_thread *t, const ucontext_t *uc)
 {
@@ -157,7 +167,7 @@ static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const uc
 	if (cp_load_relaxed(&cp_cpu_of(t)->timer) != si->si_timerid)
 		return;
 	cp_count(CP_COUNT_SIGNALS, 1);
-	weight = timer_expiries(t, si);
+	weight = cp_cpu_event_of_program(t, timer_expiries(t, si), step);
 	if (weight)
 		take_cpu_sample(t, uc, weight, step, NULL);
 	if (cp_load_relaxed(&cp_cpu_of(t)->owed_ns))
@@ -199,6 +209,7 @@ static bool take_hits(struct cp_thread *t, const ucontext_t *uc)
 		any = true;
 		late = cp_cpu_of(t)->perf.pages != pages || tail > before;
 		weight = cp_perf_event_credit(&cp_cpu_of(t)->perf, hits, cp_cpu_state.period_ns);
+		weight = cp_cpu_event_of_program(t, weight, cp_cpu_state.period_ns);
 		if (weight && late && taken) {
 			take_again(t, uc, weight, cp_cpu_state.period_ns);
 		} else {

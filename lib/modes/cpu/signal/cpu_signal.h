@@ -68,6 +68,10 @@ void cp_cpu_edges_reset(void);
  * Returns 0 or a negative errno. The calling thread is T, or T's timer isn't running. */
 int cp_cpu_event_set_timer(const struct cp_thread *t);
 
+/* Return how many of T's N expiries, each for STEP ns, count. The others are in the profiler's work
+ * on T, which has its signals blocked meanwhile. In T's handler, or where T has none. */
+uint64_t cp_cpu_event_of_program(struct cp_thread *t, uint64_t n, uint64_t step);
+
 /* The event of WEIGHT expiries of PERIOD ns. Its count is the period, because the period may change
  * while the event is in a ring; the drain makes ns of the two (cpu_mode.c). */
 static inline struct cp_event cp_cpu_event_of(uint64_t weight, uint64_t period)
@@ -98,7 +102,8 @@ extern const struct cp_sigprof_source cp_cpu_event_source;
 
 struct cp_cpu_thread {
 	int32_t timer;	/* kernel timer id; CP_NO_TIMER */
-	uint64_t began; /* the CPU clock from which the thread's time counts */
+	uint64_t began; /* the program's part of the CPU clock when the thread's time began to count */
+	uint64_t own_done; /* the part of own_cpu_ns whose expiries were left out already */
 	/* Written by the timer's handler. */
 	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
 	uint64_t within;  /* the first expiry's place in its period; 0: that one has come */
@@ -127,6 +132,12 @@ static inline struct cp_cpu_thread *cp_cpu_of(const struct cp_thread *t)
 static inline uint64_t cp_cpu_clock_of(const struct cp_thread *t)
 {
 	return cp_sys_clock_ns(CP_THREAD_CLOCK(t->tid));
+}
+
+/* Return the program's part of T's CPU clock NOW, from an arbitrary number on. */
+static inline uint64_t cp_cpu_program_of(const struct cp_thread *t, uint64_t now)
+{
+	return now - cp_load_relaxed(&t->own_cpu_ns);
 }
 
 /* Steps.
