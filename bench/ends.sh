@@ -42,6 +42,7 @@ run_in_group() { # command...
 }
 
 # The profiles stay: ext4 looks for minutes whether the places of deleted files may be used again, which is 0.5 ms for each new one.
+kept=0
 put_away() { mv "$work/out" "$work/out.$((++kept))" && mkdir "$work/out"; }
 
 variables_of() { # mode

@@ -252,8 +252,8 @@ def machine(data):
         lines.append("This jemalloc is built without its profiler (`--enable-prof`), so it is no column here.")
     busy = [k for k, v in parts.items() if v["load"] > 2 * machines[v["machine"]]["cores"]]  # the parts before leave some
     if busy:
-        lines += ["", f"**Others used the machine during {', '.join(busy)}: those figures say little. `make bench-docs` on a quiet "
-                      "machine makes them anew.**"]
+        lines += ["", f"**When {', '.join(busy)} began, the load was high: of the part before, or of other work, beside which figures say "
+                      "little. `make bench-docs` on a quiet machine makes them anew.**"]
     title = ["part", "began", "load before it", "commit"] + ["machine"] * several
     lines += ["", "| " + " | ".join(title) + " |", "|---" * len(title) + "|"]
     for k, v in parts.items():
