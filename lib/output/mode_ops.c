@@ -78,14 +78,14 @@ void cp_mode_ops_fork_locks(void)
 	EACH(fork_locks);
 }
 
-void cp_mode_ops_exec_begin(void)
+void cp_mode_ops_suspend(bool dumps)
 {
-	EACH(exec_begin);
+	EACH(suspend, dumps);
 }
 
-void cp_mode_ops_exec_failed(void)
+void cp_mode_ops_resume(void)
 {
-	EACH(exec_failed);
+	EACH(resume);
 }
 
 bool cp_mode_ops_has_more(void)

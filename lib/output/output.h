@@ -477,9 +477,11 @@ struct cp_mode_ops {
 	 * the child. */
 	void (*fork_child)(struct cp_run *r, struct cp_thread *keep);
 	/* Ends what the kernel would go on counting for this thread: before the last write of the
-	 * process and the write before an exec. EXEC_FAILED: it begins again. */
-	void (*exec_begin)(void);
-	void (*exec_failed)(void);
+	 * process, the write before an exec, and, with DUMPS, a dump that the thread makes itself,
+	 * unless the mode leaves that out otherwise. RESUME: it begins again, if the process goes
+	 * on. */
+	void (*suspend)(bool dumps);
+	void (*resume)(void);
 };
 
 /* The modes by number; NULL where there is no mode. */
@@ -503,8 +505,8 @@ void cp_mode_ops_fork_locks(void);
 bool cp_mode_ops_keep(struct cp_thread *t);
 void cp_mode_ops_thread_begin(struct cp_thread *t);
 void cp_mode_ops_thread_end(struct cp_thread *t);
-void cp_mode_ops_exec_begin(void);
-void cp_mode_ops_exec_failed(void);
+void cp_mode_ops_suspend(bool dumps);
+void cp_mode_ops_resume(void);
 
 /* process_context.c
  *

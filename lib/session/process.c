@@ -191,7 +191,7 @@ void cp_process_end(const char *when)
 		return;
 	cp_session_leave();
 	/* Each page fault of the write would be an event. */
-	cp_mode_ops_exec_begin();
+	cp_mode_ops_suspend(false);
 	cp_sys_keep_pages();
 	cp_process_write_last(when);
 	cp_session_dump_asked();
@@ -246,7 +246,7 @@ void cp_process_exec_begin(void)
 	if (cp_profiled_is_ours()) {
 		cp_session_leave();
 		cp_control_wait_for_answer();
-		cp_mode_ops_exec_begin();
+		cp_mode_ops_suspend(false);
 		cp_session_write("before exec", true);
 	}
 	/* Also in the child of a vfork, and after a stop. */
@@ -258,7 +258,7 @@ void cp_process_exec_failed(void)
 	cp_signals_exec_failed();
 	if (!cp_profiled_is_ours())
 		return;
-	cp_mode_ops_exec_failed();
+	cp_mode_ops_resume();
 	cp_session_stay();
 }
 

@@ -114,13 +114,21 @@ enum cprof_mode cp_session_named_mode(void)
 	return cp_session.config.named_mode;
 }
 
+/* Dump on the calling thread, whose events aren't counted meanwhile. */
+static void dump(struct cp_window_call *call)
+{
+	cp_mode_ops_suspend(true);
+	cp_collect_run(cp_window_dump, call);
+	cp_mode_ops_resume();
+}
+
 int cp_session_dump_heap(const char *reason)
 {
 	struct cp_window_call call = { .when = reason, .modes = CP_REQUEST_DUMP_OF(CPROF_HEAP) };
 
 	if (!cp_session_runs(CPROF_HEAP))
 		return -ESRCH;
-	cp_collect_run(cp_window_dump, &call);
+	dump(&call);
 	return call.result;
 }
 
@@ -189,7 +197,7 @@ int cp_session_heap_text(struct cp_memory_sink *to)
 	cp_sink_memory_open(to);
 	if (!cp_session_runs(CPROF_HEAP))
 		return -ESRCH;
-	cp_collect_run(cp_window_dump, &call);
+	dump(&call);
 	return call.result;
 }
 
@@ -207,7 +215,7 @@ int cp_session_dump(enum cprof_mode mode, const char *path)
 
 	if (!cp_profiled_is_ours())
 		return -ESRCH;
-	cp_collect_run(cp_window_dump, &call);
+	dump(&call);
 	return call.result;
 }
 
@@ -217,7 +225,7 @@ int cp_session_dump_last(uint64_t ns)
 
 	if (!cp_profiled_is_ours())
 		return -ESRCH;
-	cp_collect_run(cp_window_dump, &call);
+	dump(&call);
 	return call.result;
 }
 
@@ -231,7 +239,7 @@ int cp_session_dump_fd(enum cprof_mode mode, int fd)
 	if (!cp_profiled_is_ours())
 		return -ESRCH;
 	cp_sink_memory_open(&memory);
-	cp_collect_run(cp_window_dump, &call);
+	dump(&call);
 	if (!call.result)
 		call.result = cp_fdwrite_all(fd, memory.data, memory.used, true);
 	cp_sink_memory_release(&memory);

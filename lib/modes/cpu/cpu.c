@@ -118,16 +118,26 @@ static void begin_clock(struct cp_thread *t, uint64_t from)
 		begin_timer(t, from);
 }
 
-static void begin_from(struct cp_thread *t, uint64_t from)
+static bool may_begin(const struct cp_thread *t)
 {
-	if (!cp_load_relaxed(&cp_cpu_state.running) || cp_load_relaxed(&t->unsignalled) ||
-	    cp_cpu_of(t)->timer != CP_NO_TIMER || cpu_perf_has(t))
-		return;
-	cp_count(CP_COUNT_THREADS, 1);
+	return cp_load_relaxed(&cp_cpu_state.running) && !cp_load_relaxed(&t->unsignalled) &&
+	       cp_cpu_of(t)->timer == CP_NO_TIMER && !cpu_perf_has(t);
+}
+
+static void count_from(struct cp_thread *t, uint64_t from)
+{
 	cp_cpu_of(t)->began = cp_cpu_program_of(t, from);
 	/* A random part of a period, so that short work takes its share of expiries. */
 	cp_cpu_of(t)->own_done = t->own_cpu_ns - cp_cpu_timer_first();
 	begin_clock(t, from);
+}
+
+static void begin_from(struct cp_thread *t, uint64_t from)
+{
+	if (!may_begin(t))
+		return;
+	cp_count(CP_COUNT_THREADS, 1);
+	count_from(t, from);
 	if (cpu_perf_has(t))
 		cp_count(CP_COUNT_EVENTS, 1);
 }
@@ -426,18 +436,23 @@ void cp_cpu_fork_child(struct cp_thread *t)
 	cp_futex_lock_release(&timers);
 }
 
-void cp_cpu_exec_begin(void)
+void cp_cpu_suspend(bool dumps)
 {
+	/* The clock of own work tells how many expiries a dump has (own_time.c). */
+	if (dumps)
+		return;
 	cp_futex_lock_acquire(&timers);
 	if (cp_self.thread)
 		cpu_perf_delete(cp_self.thread);
 	cp_futex_lock_release(&timers);
 }
 
-void cp_cpu_exec_failed(void)
+void cp_cpu_resume(void)
 {
+	struct cp_thread *t = cp_self.thread;
+
 	cp_futex_lock_acquire(&timers);
-	if (cp_self.thread)
-		begin_locked(cp_self.thread);
+	if (t && may_begin(t))
+		count_from(t, cp_cpu_clock_of(t));
 	cp_futex_lock_release(&timers);
 }

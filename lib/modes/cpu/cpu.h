@@ -68,10 +68,10 @@ void cp_cpu_thread_end(struct cp_thread *t);
 void cp_cpu_fork_locks(void);
 /* Forget all clocks in a fork child, where none exist, and start anew for T if the source runs. */
 void cp_cpu_fork_child(struct cp_thread *t);
-/* Call around exec in this process. A pending signal of this thread's perf event would survive exec
- * and kill the new program. */
-void cp_cpu_exec_begin(void);
-void cp_cpu_exec_failed(void);
+/* Call around exec in this process. A pending signal of this thread's perf event
+ * would survive exec and kill the new program. */
+void cp_cpu_suspend(bool dumps);
+void cp_cpu_resume(void);
 
 /* cpu_timer.c
  *

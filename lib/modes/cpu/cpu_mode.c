@@ -181,8 +181,8 @@ const struct cp_mode_ops cp_mode_cpu = {
 	.fork_begin = cp_cpu_timer_fork_begin,
 	.fork_locks = cp_cpu_fork_locks,
 	.fork_child = fork_child,
-	.exec_begin = cp_cpu_exec_begin,
-	.exec_failed = cp_cpu_exec_failed,
+	.suspend = cp_cpu_suspend,
+	.resume = cp_cpu_resume,
 };
 
 #define CP_CONFIG_IN struct cp_cpu_settings

@@ -227,17 +227,24 @@ static void forget_events(struct cp_thread *t)
 		cp_event_control_thread_begin(t);
 }
 
-/* A pending signal of this thread's event would kill the new program. */
-static void before_exec(void)
+/* A pending signal of this thread's event would kill the program of an exec, and a dump's own
+ * events are not the program's. */
+static void suspend(bool dumps)
 {
 	if (cp_self.thread)
 		cp_event_control_thread_end(cp_self.thread);
 }
 
-static void after_failed_exec(void)
+static void resume(void)
 {
-	if (cp_self.thread)
-		cp_event_control_thread_begin(cp_self.thread);
+	struct cp_thread *t = cp_self.thread;
+
+	if (!t || is_unused())
+		return;
+	cp_futex_lock_acquire(&events);
+	if (may_begin(t) && !open_event(t))
+		cp_count_mode(CPROF_EVENT, CP_COUNT_EVENT_FAILURES, 1);
+	cp_futex_lock_release(&events);
 }
 
 /* ---- the mode ---- */
@@ -341,8 +348,8 @@ const struct cp_mode_ops cp_mode_event = {
 	.thread_end = cp_event_control_thread_end,
 	.fork_locks = free_lock,
 	.fork_child = fork_child,
-	.exec_begin = before_exec,
-	.exec_failed = after_failed_exec,
+	.suspend = suspend,
+	.resume = resume,
 };
 
 #define CP_CONFIG_IN struct cp_event_settings

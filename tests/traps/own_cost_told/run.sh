@@ -131,6 +131,17 @@ for engine in timer perf; do
 	[ $((10#$sampled)) -le $((10#$program * 12 / 10 + 10)) ] || fail "dumps, engine $engine: the profiler's work was sampled"
 done
 
+# Nor are its events.
+EVENTPROFILE="$work/faults.pb" CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1 HEAPPROFILE="$work/faults.heap.pb" \
+	CPROF_HEAP_INTERVAL=1 ends_well bare faults "$work/dumps"
+if "$pprof_check" --comments "$work/faults.pb" | grep -q 'is not possible'; then
+	echo "dumps, events: not possible here"
+else
+	faults=$("$pprof_check" --total "$work/faults.pb" | sed -n 's/^minor-faults count //p')
+	echo "dumps, events: $faults page faults"
+	[ "$faults" -ge 1 ] && [ "$faults" -le 2000 ] || fail "dumps, events: $faults page faults"
+fi
+
 # Rare samples, frequent ones, all.
 for interval in 512K 4K 1; do
 	CPROF_HEAP_INTERVAL=$interval ends_well heap_profiled heap ./tests/traps/hosts/heap-odd reuse

@@ -102,7 +102,8 @@ extern const struct cp_sigprof_source cp_cpu_event_source;
 
 struct cp_cpu_thread {
 	int32_t timer;	/* kernel timer id; CP_NO_TIMER */
-	uint64_t began; /* the program's part of the CPU clock when the thread's time began to count */
+	uint64_t began; /* the program's part of the CPU clock when the thread's time began to count
+			 */
 	uint64_t own_done; /* the part of own_cpu_ns whose expiries were left out already */
 	/* Written by the timer's handler. */
 	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
