@@ -38,10 +38,19 @@ if command -v ld.lld >/dev/null && gcc -O2 -s -fuse-ld=lld -o moved host.c 2>/de
 fi
 
 # Prints the addresses of the division and of the two instructions after it, as a regular expression: at which of them
-# the samples are, the processor decides, which ends several at once.
+# the samples are, the processor decides, which ends several at once. On aarch64 these are all instructions of the
+# loop, because an emulator (make arm64) takes the same time for each.
 division() { # file
 	objdump -d --no-show-raw-insn "$1" | awk '
-		$2 ~ /^(divq?|udiv)$/ { n = 1 }
+		{ address[NR] = $1 }
+		$2 == "udiv" { division = NR }
+		division && /\tb\.ne\t/ {
+			for (i = NR; i > 0 && address[i + 1] != $3 ":"; i--)
+				all = address[i] (all ? "|" : "") all
+			print all
+			exit
+		}
+		$2 ~ /^divq?$/ { n = 1 }
 		n { all = all (n++ > 1 ? "|" : "") $1 }
 		n > 3 { print all; exit }' | tr -d :
 }
