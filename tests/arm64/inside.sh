@@ -5,10 +5,9 @@ cd "$place/build"
 eval "$(cat environment)"
 export CP_LIBRARY=$place/opt/lib/libcprof.so.0 srcdir=.. MAKE=true
 echo "arm64: Linux $(uname -r), pages of $(($(getconf PAGESIZE) >> 10)) KiB, $(ldd --version | head -n 1)"
-passed=0 failed=0 skipped=0
-tests=$(cat ../tests.list)
-units=$(cd tests/unit && find . -maxdepth 1 -type f -perm -1 -name 'test-*' -printf '%f ')
-for t in ${tests/unit/$units}; do
+# While the machine waits for a disk, its clock runs ahead. So what the tests use is read before.
+find /usr/bin /usr/lib "$place" -xdev -type f ! -path '*/debug/*' -print0 | xargs -0 cat >/dev/null
+for t in $(cat ../tests.list); do
 	started=$SECONDS
 	for script in "tests/$t/$t.sh" "tests/traps/${t#trap_}/run.sh" "tests/e2e/$t.sh"; do
 		[ ! -e "../$script" ] || break
@@ -19,10 +18,10 @@ for t in ${tests/unit/$units}; do
 		timeout -k 10 1800 bash "../$script" $([ $t != oracle ] || echo ${ORACLE_PROGRAMS:-}) >"$t.log" 2>&1
 	fi
 	case $? in
-	0) result=passed passed=$((passed + 1)) ;;
-	77) result="not applicable: $(sed -n 's/.*SKIP[: ]*//p' "$t.log" | head -n 1)" skipped=$((skipped + 1)) ;;
-	124 | 137) result="FAILED: too long" failed=$((failed + 1)) ;;
-	*) result=FAILED failed=$((failed + 1)) ;;
+	0) result=passed ;;
+	77) result="not applicable: $(sed -n 's/.*SKIP[: ]*//p' "$t.log" | head -n 1)" ;;
+	124 | 137) result="FAILED: too long" ;;
+	*) result=FAILED ;;
 	esac
 	echo "arm64: $t: $result, $((SECONDS - started)) s"
 	case $t:$result in
@@ -30,4 +29,4 @@ for t in ${tests/unit/$units}; do
 	*:FAILED*) grep -E '^(FAIL|not ok|#)' "$t.log" | head -n 12 | cut -c 1-300 | sed 's/^/arm64:     /' ;;
 	esac
 done
-echo "arm64: $passed passed, $failed failed, $skipped not applicable"
+echo "arm64: all have ended"
