@@ -206,7 +206,7 @@ void cp_process_forked(void);
  * call cp_process_thread_created; a collector that has no room is noted. Ordinary context. */
 bool cp_process_gives_way(int err);
 /* Called after the program has created a thread. The collector is then needed again if a fork ended
- * it, and must be a thread that libc knows. */
+ * it. */
 void cp_process_thread_created(void);
 /* Called in the constructor: the program's calls, those that change credentials included, reach
  * the profiler's functions. */
