@@ -4,14 +4,20 @@
  *
  *   crash-reporter fork|vfork|spawn [VARIABLES]    with an environment of so many more
  */
+#include <limits.h>
 #include <spawn.h>
 
 #include "system.h"
 #include "signal_frame.h"
 
 #define PAGE ((size_t)4096)
-/* For the handler and all that it calls: libc's fork and exec take some hundred bytes. */
+/* For the handler and all that it calls: libc's fork and exec take some hundred bytes. musl's
+ * posix_spawn has room for a path in its frame. */
+#ifdef __GLIBC__
 #define ROOM ((size_t)4096)
+#else
+#define ROOM ((size_t)4096 + PATH_MAX)
+#endif
 
 extern char **environ;
 static const char *how;

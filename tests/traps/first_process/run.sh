@@ -81,7 +81,8 @@ check_stack "$work/forked.pb.1" before
 check_stack "$work/forked.pb.1" after
 
 # A signal that it sends itself changes nothing either; its own faults end it as always, and if the fault happens
-# again when a handler returns, there is a profile.
+# again when a handler returns, there is a profile. musl's abort blocks SIGSEGV before it faults, so no handler can
+# write one.
 cat >"$work/alone.c" <<'END'
 #include <signal.h>
 #include <stdio.h>
@@ -135,7 +136,8 @@ for way in send abort segv breakpoint; do
 	bare "$way" unshare -pf env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/$way.pb" "$work/alone" $way
 	check_status "$way" "$expected"
 	check_same_output "$way" "$way-bare"
-	[ "$way-$(uname -m)" = breakpoint-x86_64 ] || check_stack "$work/$way.pb" 'work;.*main'
+	[ "$way-$(uname -m)" = breakpoint-x86_64 ] || [[ $way == abort && $CC == musl-gcc* ]] ||
+		check_stack "$work/$way.pb" 'work;.*main'
 	check_quiet "$way"
 done
 check_stack "$work/send.pb" 'work;send;.*main'

@@ -141,7 +141,11 @@ NOINLINE static void wait_after_jump(void)
 static void *wait_and_jump(void *arg)
 {
 	if (!sigsetjmp(place, 1))
+#ifdef __GLIBC__
 		sem_wait(&inner);
+#else
+		pause(); /* musl's wait leaves a clean-up, which the thread runs when it ends */
+#endif
 	wait_after_jump();
 	return arg;
 }
