@@ -95,7 +95,7 @@ awk 'BEGIN {
 	print "sample main;config;state=waiting;wait=lock 8 4s\nsample main;serve;state=waiting;wait=network 8 " sum "ms\nrecorded 0 4s\nrecorded 1 " sum "ms"
 }' | "$make" thinned.pb.gz || fail "make-times thinned"
 timeline thinned.pb.gz
-says '^From 12.00s to 12.50s 8.00 threads are in config [[]lock[]] (wall), 0.00 in the rest of the run'
+says '^From 12.00s to 12.50s 8.00 threads are in config [[]lock[]] (wall), 0.00 in the rest of the run, on at least [2-7] threads'
 # What happens on another thread at the time of a moment has its own times.
 awk 'BEGIN {
 	print "end 30s\ntype samples count\ntype wall nanoseconds\nthread 1 one\nthread 2 two\nthread 3 three"

@@ -287,6 +287,7 @@ static void name_threads(struct ct_timeline_moment *m)
 	const struct ct_timeline *t = m->file;
 	const struct ct_times *times = t->p->times;
 	double *by = ct_memory_alloc((times->thread_count + 1) * sizeof(*by)), all = 0;
+	const char *least = times->thinning > 1 ? "at least " : "";
 	size_t count = 0, first = 0, stem = 0, any = 0;
 
 	for (size_t i = 0; i < times->event_count; i++) {
@@ -311,9 +312,9 @@ static void name_threads(struct ct_timeline_moment *m)
 	}
 	m->threads = count == 1	 ? ct_memory_printf("thread %s",
 						    ct_text(t->p, times->threads[first].name))
-		     : stem >= 3 ? ct_memory_printf("%zu threads %.*s*", count, (int)stem,
+		     : stem >= 3 ? ct_memory_printf("%s%zu threads %.*s*", least, count, (int)stem,
 						    ct_text(t->p, times->threads[first].name))
-				 : ct_memory_printf("%zu threads", count);
+				 : ct_memory_printf("%s%zu threads", least, count);
 	if (m->also) {
 		char *one = m->threads;
 
