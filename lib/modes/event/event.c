@@ -65,13 +65,18 @@ static bool open_event(struct cp_thread *t)
 	return t->own_tls && !cp_perf_event_open(p, t->tid, first(), cp_event_state.period);
 }
 
+static void count_events(struct cp_thread *t)
+{
+	if (!open_event(t))
+		cp_count_mode(CPROF_EVENT, CP_COUNT_EVENT_FAILURES, 1);
+}
+
 static void begin_locked(struct cp_thread *t)
 {
 	if (!may_begin(t))
 		return;
 	cp_count_mode(CPROF_EVENT, CP_COUNT_THREADS, 1);
-	if (!open_event(t))
-		cp_count_mode(CPROF_EVENT, CP_COUNT_EVENT_FAILURES, 1);
+	count_events(t);
 }
 
 static void delete_event(struct cp_thread *t)
@@ -89,8 +94,8 @@ static void begin_again(struct cp_thread *t)
 	bool had = has_event(t);
 
 	delete_event(t);
-	if (had && !open_event(t))
-		cp_count_mode(CPROF_EVENT, CP_COUNT_EVENT_FAILURES, 1);
+	if (had)
+		count_events(t);
 }
 
 static void each_thread(void (*visit)(struct cp_thread *t))
@@ -242,8 +247,8 @@ static void resume(void)
 	if (!t || is_unused())
 		return;
 	cp_futex_lock_acquire(&events);
-	if (may_begin(t) && !open_event(t))
-		cp_count_mode(CPROF_EVENT, CP_COUNT_EVENT_FAILURES, 1);
+	if (may_begin(t))
+		count_events(t);
 	cp_futex_lock_release(&events);
 }
 
