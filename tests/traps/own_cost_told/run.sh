@@ -6,6 +6,14 @@
 
 some='([1-9][0-9]*\.[0-9]{3}|0\.[0-9]*[1-9][0-9]*)'
 
+program_ms() { # comments of a CPU profile
+	sed -n 's/^cpu time: \([0-9]*\)\.\([0-9]*\) s used .*/\1\2/p' "$1"
+}
+
+collector_ms() { # comments of a profile
+	sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p' "$1"
+}
+
 cat >"$work/stats.c" <<'END'
 #include <stdio.h>
 #include <time.h>
@@ -66,8 +74,8 @@ for threads in '' two; do
 	label=sleeps$threads
 	WALLPROFILE="$work/$label.wall.pb" WALLPROFILE_FREQUENCY=1000 ends_well profiled $label "$work/sleeps" $threads
 	"$pprof_check" --comments "$work/$label.pb" >"$work/$label.said"
-	used=$(sed -n 's/^cpu time: \([0-9]*\)\.\([0-9]*\) s used .*/\1\2/p' "$work/$label.said")
-	own=$(sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p' "$work/$label.said")
+	used=$(program_ms "$work/$label.said")
+	own=$(collector_ms "$work/$label.said")
 	echo "$label: $used ms used by the program, $own ms by the collector"
 	[ $((10#$used)) -lt "$own" ] || fail "$label: the collector's time is told as the program's"
 done
@@ -123,9 +131,9 @@ for engine in timer perf; do
 	CPUPROFILE="$work/$engine.pb" CPROF_CPU_ENGINE=$engine CPUPROFILE_FREQUENCY=1000 HEAPPROFILE="$work/$engine.heap.pb" \
 		CPROF_HEAP_INTERVAL=1 ends_well bare $engine "$work/dumps"
 	"$pprof_check" --comments "$work/$engine.pb" >"$work/$engine.said"
-	program=$(sed -n 's/^cpu time: \([0-9]*\)\.\([0-9]*\) s used .*/\1\2/p' "$work/$engine.said")
+	program=$(program_ms "$work/$engine.said")
 	sampled=$(sed -n 's/^cpu time: .* \([0-9]*\)\.\([0-9]*\) s in samples.*/\1\2/p' "$work/$engine.said")
-	own=$(sed -n 's/^cost: \([0-9]*\)\.[0-9]* ms in the collector.*/\1/p' "$work/$engine.said")
+	own=$(collector_ms "$work/$engine.said")
 	echo "dumps, engine $engine: $program ms used by the program, $sampled sampled, $own the profiler's"
 	[ "$own" -gt $((10#$program)) ] || fail "dumps, engine $engine: too little work to see it"
 	[ $((10#$sampled)) -le $((10#$program * 12 / 10 + 10)) ] || fail "dumps, engine $engine: the profiler's work was sampled"
