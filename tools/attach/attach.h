@@ -50,7 +50,8 @@ static inline char *ct_attach(int pid, const char *library, double *seconds)
 char *ct_proc_read(int pid, int tid, const char *name, char *to, size_t size);
 /* Returns the value of KEY in the thread's status, to be freed; NULL: there is none. */
 char *ct_proc_status(int pid, int tid, const char *key);
-/* Returns the value of KEY in the status of thread TID, a number of BASE; -1: there is none. */
+/* Returns the number that follows KEY in the status file of thread TID, or -1 if there is none. It
+ * is read as decimal (BASE 10) or hexadecimal (16). */
 long ct_proc_number(int tid, const char *key, int base);
 /* Returns a copy of descriptor FD of PID, or -1. */
 int ct_proc_descriptor(int pid, int fd);

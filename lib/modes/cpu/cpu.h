@@ -68,8 +68,8 @@ void cp_cpu_thread_end(struct cp_thread *t);
 void cp_cpu_fork_locks(void);
 /* Forget all clocks in a fork child, where none exist, and start anew for T if the source runs. */
 void cp_cpu_fork_child(struct cp_thread *t);
-/* Call around exec in this process. A pending signal of this thread's perf event
- * would survive exec and kill the new program. */
+/* Call around exec in this process. A pending signal of this thread's perf event would survive exec
+ * and kill the new program. With DUMPS, for a dump by this thread, nothing is suspended. */
 void cp_cpu_suspend(bool dumps);
 void cp_cpu_resume(void);
 

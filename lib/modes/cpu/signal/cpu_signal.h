@@ -101,9 +101,8 @@ extern const struct cp_sigprof_source cp_cpu_event_source;
 /* The CPU mode's part of a thread's record: the thread's clock. */
 
 struct cp_cpu_thread {
-	int32_t timer;	/* kernel timer id; CP_NO_TIMER */
-	uint64_t began; /* the program's part of the CPU clock when the thread's time began to count
-			 */
+	int32_t timer;	   /* kernel timer id; CP_NO_TIMER */
+	uint64_t began;	   /* cp_cpu_program_of at the moment from which the thread's time counts */
 	uint64_t own_done; /* the part of own_cpu_ns whose expiries were left out already */
 	/* Written by the timer's handler. */
 	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
