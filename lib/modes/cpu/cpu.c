@@ -158,17 +158,27 @@ static void each_thread(void (*visit)(struct cp_thread *t))
 	}
 }
 
-/* Return true if thread TID blocks SIGPROF by a call of the program. A handler of the profiler, and
- * libc at the begin and end of a thread, block everything for a moment, including libc's own
+/* Return true if MASK, a thread's, has SIGPROF by a call of the program. A handler of the profiler,
+ * and libc at the begin and end of a thread, block everything for a moment, including libc's own
  * signals 32 or 33. The program's calls can't block those, so a mask with them doesn't count. */
+static bool has_prof(uint64_t mask)
+{
+	return (mask & CP_SIGBIT(SIGPROF)) && !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
+}
+
 static bool blocks_prof(int tid)
 {
 	char text[4096];
 	uint64_t mask;
 
 	return cp_thread_file_status(tid, text, sizeof(text)) &&
-	       cp_thread_file_number(text, "\nSigBlk:\t", 16, &mask) &&
-	       (mask & CP_SIGBIT(SIGPROF)) && !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
+	       cp_thread_file_number(text, "\nSigBlk:\t", 16, &mask) && has_prof(mask);
+}
+
+/* The lock is held, and has blocked the caller's signals. */
+static bool blocks_prof_locked(struct cp_thread *t)
+{
+	return cp_self.thread == t ? has_prof(timers.oldmask) : blocks_prof(t->tid);
 }
 
 static unsigned count_blocking(void)
@@ -279,7 +289,7 @@ static void delete_clock(struct cp_thread *t)
 /* End T's clock. T's next sample counts the expiries that the next tick would have signalled. */
 static void end_period(struct cp_thread *t)
 {
-	uint64_t missed = cp_cpu_timer_missed(t, cp_cpu_clock_of(t));
+	uint64_t missed = cp_cpu_timer_missed(t, cp_cpu_clock_of(t), blocks_prof_locked);
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 
 	c->had_timer = c->timer != CP_NO_TIMER;
@@ -379,7 +389,7 @@ static void end_locked(struct cp_thread *t)
 {
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
 	uint64_t now = counts ? cp_cpu_clock_of(t) : 0;
-	uint64_t missed = counts ? cp_cpu_timer_missed(t, now) : 0;
+	uint64_t missed = counts ? cp_cpu_timer_missed(t, now, blocks_prof_locked) : 0;
 	struct cp_event event;
 
 	if (counts)

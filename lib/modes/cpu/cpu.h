@@ -101,8 +101,9 @@ int cp_cpu_timer_create(struct cp_thread *t, uint64_t from);
 int cp_cpu_timer_again(struct cp_thread *t, uint64_t before);
 /* Delete T's timer, if any. */
 void cp_cpu_timer_delete(struct cp_thread *t);
-/* Return the number of expiries after T's last kernel tick. Call at T's end, with its CPU clock
- * NOW. 0 without a timer. */
-uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now);
+/* Return the number of periods after T's last kernel tick. Call at T's end, with its CPU clock
+ * NOW. 0 without a timer. BLOCKS tells whether T blocks SIGPROF; it is called if they are many. */
+uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now,
+			     bool (*blocks)(struct cp_thread *t));
 
 #endif

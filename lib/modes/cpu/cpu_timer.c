@@ -15,10 +15,11 @@
 /* The same of the square root of 2, for a sequence independent of the first expiries. */
 #define ROOT UINT64_C(0xb504f333f9de6484)
 
-static uint64_t phase;	      /* golden-ratio sequence, random start */
-static uint64_t late_phase;   /* the same with the square root of 2 */
-static uint64_t tick;	      /* length of the kernel's tick, ns */
-static uint64_t longest_tail; /* the most CPU time by which a kernel tick may be late */
+static uint64_t phase;	    /* golden-ratio sequence, random start */
+static uint64_t late_phase; /* the same with the square root of 2 */
+static uint64_t tick;	    /* length of the kernel's tick, ns */
+static uint64_t
+	longest_tail; /* the CPU time by which the kernel's look at a timer is late at most times */
 
 static void seed_phase(void)
 {
@@ -124,9 +125,10 @@ void cp_cpu_timer_prepare(void)
 
 /* The kernel checks a thread's timer when its tick finds the thread running. Expiries after the
  * last such tick would be lost, and with them most of the time of short threads; on average that is
- * half a tick's time, and more when threads share a CPU. More than a few ticks have another cause,
- * such as SIGPROF blocked without libc, and stay unsampled. */
-uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now)
+ * half a tick's time. It is more when threads share a processor: Linux 6.18 has left a thread that
+ * is always preempted unchecked for half a second. Where the thread itself has blocked SIGPROF, by
+ * a call that the library didn't see, more than a few ticks stay unsampled. */
+uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now, bool (*blocks)(struct cp_thread *t))
 {
 	uint64_t missed, most = longest_tail / cp_cpu_state.period_ns;
 
@@ -134,5 +136,6 @@ uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now)
 		return 0;
 	missed = cp_cpu_event_passed(cp_cpu_of(t), now);
 	missed = cp_cpu_event_of_program(t, missed, cp_cpu_of(t)->step);
-	return missed < most ? missed : most;
+	missed = cp_cpu_event_in_periods(cp_cpu_of(t), missed);
+	return missed > most && blocks(t) ? most : missed;
 }

@@ -3,18 +3,38 @@
  *
  *   cpu-host threads N SECONDS     each of N threads works for so long
  *   cpu-host short N SECONDS       N threads, one after the other
- *   cpu-host bursts SECONDS        works for a millisecond at a time, and waits for one
- *   cpu-host periodic SECONDS      first_half and second_half in turns, 99 times a second
+ *   cpu-host unchecked N SECONDS   the same, but after half of it the kernel doesn't check their
+ * timers any more, as it does for a thread that is always preempted cpu-host bursts SECONDS works
+ * for a millisecond at a time, and waits for one cpu-host periodic SECONDS      first_half and
+ * second_half in turns, 99 times a second
  */
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "tick.h"
 
+#define TIMERS 64 /* more than the process has made */
+
 static double seconds;
+static int unchecked;
+
+static void stop_timers(void)
+{
+	const struct itimerspec never = { 0 };
+
+	for (int id = 0; id < TIMERS; id++)
+		syscall(SYS_timer_settime, id, 0, &never, NULL);
+}
 
 __attribute__((noinline)) static void *work(void *arg)
 {
-	burn(seconds);
+	if (unchecked) {
+		burn(seconds / 2);
+		stop_timers();
+		burn(seconds / 2);
+	} else {
+		burn(seconds);
+	}
 	return NULL;
 }
 
@@ -85,6 +105,7 @@ int main(int argc, char **argv)
 	struct rusage used;
 
 	seconds = atof(argv[argc - 1]);
+	unchecked = !strcmp(argv[1], "unchecked");
 	if (!strcmp(argv[1], "periodic"))
 		periodic();
 	else if (!strcmp(argv[1], "bursts"))

@@ -79,6 +79,13 @@ static uint64_t draw(struct cp_cpu_thread *c, uint64_t most)
 	return (c->random >> 32) * most >> 32;
 }
 
+uint64_t cp_cpu_event_in_periods(struct cp_cpu_thread *c, uint64_t n)
+{
+	uint64_t period = cp_cpu_state.period_ns;
+
+	return (n * c->step + draw(c, period)) / period;
+}
+
 /* The step's last expiry has come. Draw another step. Return the time to its first expiry. */
 static uint64_t draw_step(struct cp_cpu_thread *c)
 {

@@ -155,6 +155,9 @@ static inline uint64_t cp_cpu_program_of(const struct cp_thread *t, uint64_t now
  * isn't running. */
 void cp_cpu_event_begin_steps(struct cp_cpu_thread *c, uint64_t now, uint64_t first);
 
+/* Return how many periods N expiries of C's step are, rounded at random so that sums are true. */
+uint64_t cp_cpu_event_in_periods(struct cp_cpu_thread *c, uint64_t n);
+
 /* Return the expiries of C from the next one to NOW, if the step stays. */
 static inline uint64_t cp_cpu_event_passed(const struct cp_cpu_thread *c, uint64_t now)
 {
