@@ -18,8 +18,7 @@
 static uint64_t phase;	    /* golden-ratio sequence, random start */
 static uint64_t late_phase; /* the same with the square root of 2 */
 static uint64_t tick;	    /* length of the kernel's tick, ns */
-static uint64_t
-	longest_tail; /* the CPU time by which the kernel's look at a timer is late at most times */
+static uint64_t usual_tail; /* the most CPU time by which the kernel's tick may be late, usually */
 
 static void seed_phase(void)
 {
@@ -109,7 +108,7 @@ void cp_cpu_timer_fork_begin(void)
 
 void cp_cpu_timer_period_changed(void)
 {
-	longest_tail = 4 * tick + cp_cpu_state.period_ns;
+	usual_tail = 4 * tick + cp_cpu_state.period_ns;
 	/* With a shorter period, each tick is a sample whatever the steps. */
 	cp_store_relaxed(&cp_cpu_state.shuffled, cp_cpu_state.period_ns > tick);
 }
@@ -130,7 +129,7 @@ void cp_cpu_timer_prepare(void)
  * a call that the library didn't see, more than a few ticks stay unsampled. */
 uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now, bool (*blocks)(struct cp_thread *t))
 {
-	uint64_t missed, most = longest_tail / cp_cpu_state.period_ns;
+	uint64_t missed, most = usual_tail / cp_cpu_state.period_ns;
 
 	if (cp_cpu_of(t)->timer == CP_NO_TIMER)
 		return 0;

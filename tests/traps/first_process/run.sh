@@ -6,30 +6,18 @@ need unshare
 unshare -pf true 2>/dev/null || skip "no pid namespace can be made here"
 
 cat >"$work/host.c" <<'END'
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-static void burn(void)
-{
-	volatile int sum = 0;
-	for (clock_t end = clock() + CLOCKS_PER_SEC / 4; clock() < end;)
-		for (int i = 0; i < 100000; i++)
-			sum += i;
-}
+#include "tick.h"
 __attribute__((noinline, noclone)) static void before(void)
 {
-	burn();
+	burn_and_tick(0.25);
 	__asm__ volatile("");
 }
 __attribute__((noinline, noclone)) static void after(void)
 {
-	burn();
+	burn_and_tick(0.25);
 	__asm__ volatile("");
 }
 static int first(void)
@@ -69,7 +57,7 @@ int main(int argc, char **argv)
 	return WEXITSTATUS(status);
 }
 END
-$CC -O1 -w -o "$work/host" "$work/host.c" || fail "not built"
+$CC -O1 -w -D_GNU_SOURCE -I"$srcdir/tests/lib" -o "$work/host" "$work/host.c" || fail "not built"
 ends_well bare bare unshare -pf "$work/host"
 bare execed unshare -pf env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE="$work/execed.pb" "$work/host"
 check_ended_valid execed 0 bare
@@ -84,16 +72,10 @@ check_stack "$work/forked.pb.1" after
 # again when a handler returns, there is a profile. musl's abort blocks SIGSEGV before it faults, so no handler can
 # write one.
 cat >"$work/alone.c" <<'END'
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tick.h"
 __attribute__((noinline, noclone)) static void work(void)
 {
-	volatile int sum = 0;
-	for (int i = 0; i < 60000000; i++)
-		sum += i;
+	burn_and_tick(0.1);
 	__asm__ volatile("");
 }
 __attribute__((noinline, noclone)) static void send(void)
@@ -128,7 +110,7 @@ int main(int argc, char **argv)
 	return 3;
 }
 END
-$CC -O1 -w -o "$work/alone" "$work/alone.c" || fail "not built"
+$CC -O1 -w -D_GNU_SOURCE -I"$srcdir/tests/lib" -o "$work/alone" "$work/alone.c" || fail "not built"
 ulimit -c 0
 for way in send abort segv breakpoint; do
 	bare "$way-bare" unshare -pf "$work/alone" $way
