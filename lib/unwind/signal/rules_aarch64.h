@@ -5,14 +5,18 @@
  *   bits 2-14  CFA offset in words
  *   bits 15-27 frame record {x29, x30}: saved that many words below the CFA;
  *              0 = both are still in their registers
+ *   bit 28     set
+ *   bit 29     of the record, only x30 is saved; x29 is still in its register, as in code
+ *              without frame pointers
  */
 #ifndef CP_RULES_AARCH64_H
 #define CP_RULES_AARCH64_H
 
 #include "unwind/signal/unwind_signal.h"
 
-#define CP_RULE_BITS 29
+#define CP_RULE_BITS 30
 #define CP_RULE_MARK (1u << 28) /* set in every rule, so no rule is 0 */
+#define CP_RULE_NO_FP (1u << 29)
 #define CP_RULE_OFFSET_MAX ((1 << 13) - 1)
 
 enum { CP_RULE_OUTERMOST, CP_RULE_SP, CP_RULE_FP };
@@ -48,7 +52,7 @@ static inline bool cp_rule_is_same(const struct cp_rule_frame *a, const struct c
 static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 {
 	uint32_t ra = row->rules[CP_CFI_RA], fp = row->rules[cp_cfi_column(CP_REG_FP)], base,
-		 slot = 0;
+		 slot = 0, no_fp = CP_CFI_KIND(fp) == CP_CFI_UNSET ? CP_RULE_NO_FP : 0;
 
 	if (CP_CFI_KIND(ra) == CP_CFI_UNDEFINED)
 		return CP_RULE_MARK | CP_RULE_OUTERMOST;
@@ -56,12 +60,13 @@ static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 	    row->cfa_offset < 0 || row->cfa_offset > 8 * CP_RULE_OFFSET_MAX ||
 	    CP_CFI_KIND(row->rules[cp_cfi_column(CP_REG_SP)]) != CP_CFI_UNSET)
 		return 0;
-	if (CP_CFI_KIND(ra) == CP_CFI_OFFSET && CP_CFI_KIND(fp) == CP_CFI_OFFSET) {
-		slot = (uint32_t)(-CP_CFI_VALUE(fp) / 8);
-		if (CP_CFI_VALUE(fp) % 8 || CP_CFI_VALUE(ra) != CP_CFI_VALUE(fp) + 8 ||
-		    CP_CFI_VALUE(fp) >= 0 || slot > CP_RULE_OFFSET_MAX)
+	if (CP_CFI_KIND(ra) == CP_CFI_OFFSET && (no_fp || CP_CFI_KIND(fp) == CP_CFI_OFFSET)) {
+		slot = (uint32_t)(-CP_CFI_VALUE(ra) / 8) + 1;
+		if (CP_CFI_VALUE(ra) % 8 || CP_CFI_VALUE(ra) >= 0 || slot > CP_RULE_OFFSET_MAX ||
+		    (!no_fp && CP_CFI_VALUE(fp) != CP_CFI_VALUE(ra) - 8))
 			return 0;
-	} else if (CP_CFI_KIND(ra) != CP_CFI_UNSET || CP_CFI_KIND(fp) != CP_CFI_UNSET) {
+		slot = slot << 15 | no_fp;
+	} else if (CP_CFI_KIND(ra) != CP_CFI_UNSET || !no_fp) {
 		return 0;
 	}
 	switch (CP_CFI_VALUE(row->cfa)) {
@@ -69,7 +74,7 @@ static inline uint32_t cp_rule_of(const struct cp_cfi_row *row)
 	case CP_REG_FP: base = CP_RULE_FP; break;
 	default: return 0;
 	}
-	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | slot << 15;
+	return CP_RULE_MARK | base | (uint32_t)row->cfa_offset / 8 << 2 | slot;
 }
 
 /* Returns the bit position in a function's state (rules_learn.c) of the 8 bits that say how many
@@ -99,11 +104,10 @@ static inline uint32_t cp_rule_of_slots(uint32_t reg, uint32_t offset, uint64_t 
 	if (ra == CP_RULE_GONE)
 		return CP_RULE_MARK | CP_RULE_OUTERMOST;
 	if ((reg != CP_REG_SP && reg != CP_REG_FP) || offset % 8 ||
-	    offset > 8 * CP_RULE_OFFSET_MAX || sp || fp > INT8_MAX ||
-	    (fp ? ra != fp - 1 || !ra : ra))
+	    offset > 8 * CP_RULE_OFFSET_MAX || sp || fp > INT8_MAX || (fp && (!ra || ra != fp - 1)))
 		return 0;
 	return CP_RULE_MARK | (reg == CP_REG_SP ? CP_RULE_SP : CP_RULE_FP) | offset / 8 << 2 |
-	       fp << 15;
+	       (ra ? (ra + 1) << 15 : 0) | (ra && !fp ? CP_RULE_NO_FP : 0);
 }
 
 static inline bool cp_rule_is_outermost(uint32_t rule)
@@ -121,8 +125,9 @@ static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct c
 
 	if (cfa < q->sp || (cfa == q->sp && !q->lr) || (!slot && !q->lr))
 		return false;
-	if (slot && (!cp_stackmem_read(stack, cfa - slot * 8, &fp) ||
-		     !cp_stackmem_read(stack, cfa - slot * 8 + 8, &pc)))
+	if (slot && !(rule & CP_RULE_NO_FP) && !cp_stackmem_read(stack, cfa - slot * 8, &fp))
+		return false;
+	if (slot && !cp_stackmem_read(stack, cfa - slot * 8 + 8, &pc))
 		return false;
 	*q = (struct cp_rule_frame){ .pc = cp_cfi_strip(pc), .sp = cfa, .fp = fp, .lr = 0 };
 	return true;
