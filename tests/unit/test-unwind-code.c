@@ -304,6 +304,7 @@ int main(void)
 
 int main(void)
 {
+	printf("1..0 # SKIP its machine code is x86_64's\n");
 	return 77;
 }
 
