@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "system.h"
 
@@ -40,6 +41,9 @@ static const char fixture_source[] =
 	"	\"unsized_two: .zero 8\\n\\\"$x\\\": .zero 8\\n\"\n"
 	"	\"unsized_last: .zero 16\\n\"\n"
 	"	\".popsection\\n\");\n";
+
+/* The object is linked for this system's pages, so its segments follow each other without holes. */
+#define IMAGE_SIZE (16 * (size_t)sysconf(_SC_PAGESIZE))
 
 struct fixture {
 	char dir[64];
@@ -96,9 +100,11 @@ static inline bool fixture_make(struct fixture *f)
 	fixture_write(source, fixture_source, sizeof(fixture_source) - 1);
 	snprintf(source, sizeof(source), "%s/fixture.map", f->dir);
 	fixture_write(source, versions, sizeof(versions) - 1);
-	return fixture_run("cd %s && ${CC:-cc} -O1 -fPIC -shared -Wl,--build-id -Wl,-z,lazy "
-			   "-Wl,--version-script=fixture.map -o fixture.so fixture.c",
-			   f->dir);
+	return fixture_run(
+		"cd %s && ${CC:-cc} -O1 -fPIC -shared -Wl,--build-id -Wl,-z,lazy "
+		"-Wl,-z,max-page-size=%ld -Wl,--version-script=fixture.map -o fixture.so "
+		"fixture.c",
+		f->dir, sysconf(_SC_PAGESIZE));
 }
 
 static inline bool fixture_load(struct fixture *f)

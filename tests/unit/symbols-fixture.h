@@ -9,8 +9,6 @@
 #include "symbols/symbols.h"
 #include "elf-fixture.h"
 
-#define IMAGE_SIZE 0x10000
-
 static struct fixture fixture;
 static struct cp_arena names;
 

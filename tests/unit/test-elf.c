@@ -6,8 +6,6 @@
 #include "symbols/symbols.h"
 #include "elf-fixture.h"
 
-#define IMAGE_SIZE 0x10000
-
 static struct fixture fixture;
 static uint8_t *bytes;
 static size_t size;
