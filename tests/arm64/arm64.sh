@@ -26,7 +26,9 @@ cache=${ARM64_CACHE:-$HOME/.cache/libcprof/arm64}
 root=$cache/root
 host=aarch64-linux-gnu
 place=$PWD/arm64-tests
-cflags="-O2 -g -mbranch-protection=standard -fomit-frame-pointer"
+cflags="-O2 -g"
+# Part of the compilers' names, because a test's own flags must come later: test-unwind-fp has frame pointers.
+code="-mbranch-protection=standard -fomit-frame-pointer"
 packages=bash,busybox-static,bc,binutils,coreutils,diffutils,findutils,g++,gawk,gcc,grep,gzip,hostname,libc6-dbg,libc6-dev,libelf-dev,libdw-dev,libiberty-dev,libjemalloc2,libpcre2-dev,libprotobuf-c-dev,libunwind-dev,mawk,mount,perl,procps,python3-minimal,libpython3-stdlib,sed,sqlite3,tar,util-linux,xz-utils,zlib1g-dev,zstd
 kernels="linux-image-cloud-arm64 linux-image-6.12-arm64-16k"
 tests=${ARM64_TESTS:-$(sed 's/#.*//' "$here/tests.txt")}
@@ -136,7 +138,7 @@ build_tests() {
 	tar -xf "$release" -C "$place/opt" --strip-components=1
 	(
 		cd "$place/build"
-		../configure --host=$host --build="$(uname -m)-linux-gnu" CC="$host-gcc --sysroot=$root" CXX="$host-g++ --sysroot=$root" \
+		../configure --host=$host --build="$(uname -m)-linux-gnu" CC="$host-gcc --sysroot=$root $code" CXX="$host-g++ --sysroot=$root $code" \
 			CFLAGS="$cflags" CXXFLAGS="$cflags" \
 			PROTOBUF_C_CFLAGS=" " PROTOBUF_C_LIBS=-lprotobuf-c LIBELF_CFLAGS=" " LIBELF_LIBS=-lelf \
 			PCRE2_CFLAGS=" " PCRE2_LIBS=-lpcre2-8 ZLIB_CFLAGS=" " ZLIB_LIBS=-lz
@@ -145,7 +147,7 @@ build_tests() {
 		make -j2 $(needed)
 		# The machine's own compiler would take minutes.
 		sed -n '/^cxx_workload/,/^END$/p' ../tests/oracle/oracle.sh | sed '1,2d;$d' >oracle.cc
-		$host-g++ --sysroot="$root" $cflags oracle.cc -o oracle-cxx
+		$host-g++ --sysroot="$root" $cflags $code oracle.cc -o oracle-cxx
 		make -s tests-environment >environment
 		echo "export ORACLE_CXX=$PWD/oracle-cxx ORACLE_STEPS=${ORACLE_STEPS:-10000} ORACLE_WINDOW=${ORACLE_WINDOW:-1000} ORACLE_PROGRAMS='${ORACLE_PROGRAMS:-}'" >>environment
 	) >arm64-build.log 2>&1 || die "the build failed: arm64-build.log"
