@@ -131,9 +131,8 @@ __attribute__((always_inline)) static inline struct cp_call cp_call_here(void)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 
-	/* sp is 0, because the start of the caller's stack isn't known. Nothing reads sp on
-	 * aarch64 (see rules_aarch64.h). */
-	return (struct cp_call){ (uint64_t)__builtin_return_address(0), 0, frame[0] };
+	return (struct cp_call){ (uint64_t)__builtin_return_address(0),
+				 (uint64_t)__builtin_dwarf_cfa(), frame[0] };
 }
 
 /* Returns whether the calling thread has libc's TLS. A thread of another runtime may have no

@@ -133,29 +133,54 @@ static inline bool cp_rule_step(uint32_t rule, struct cp_rule_frame *q, struct c
 	return true;
 }
 
-/* See rules_x86_64.h. Walks aren't cached on aarch64, because a return address may be signed. */
+/* See rules_x86_64.h. A frame without a slot is the leaf; a walk from there isn't kept. */
 struct cp_rule_word {
 	uint64_t at, value;
 };
 #define CP_RULE_WORDS 2u
 
+enum { CP_RULE_NEEDS_FP = 1 };
+
 static inline unsigned cp_rule_words(uint32_t rule, const struct cp_rule_frame *q,
 				     const struct cp_rule_frame *next, unsigned *needed,
 				     struct cp_rule_word *words)
 {
-	return 0;
+	uint32_t slot = rule >> 15 & CP_RULE_OFFSET_MAX;
+	bool by_fp = (rule & 3) == CP_RULE_FP, saves_fp = slot && !(rule & CP_RULE_NO_FP);
+	uint64_t record = (by_fp ? q->fp : q->sp) + (rule >> 2 & CP_RULE_OFFSET_MAX) * 8 - slot * 8;
+	unsigned n = 0;
+
+	if (slot)
+		words[n++] = (struct cp_rule_word){ record + 8, next->pc };
+	if (saves_fp && *needed)
+		words[n++] = (struct cp_rule_word){ record, next->fp };
+	if (saves_fp)
+		*needed = 0;
+	if (by_fp)
+		*needed = CP_RULE_NEEDS_FP;
+	return n;
+}
+
+/* The word in memory may be a signed return address. */
+CP_STACKMEM_RAW static inline bool cp_rule_word_take(struct cp_rule_word *w)
+{
+	uint64_t value = *(const cp_stackmem_word *)w->at;
+	bool same = value == w->value || cp_cfi_strip(value) == w->value;
+
+	w->value = value;
+	return same;
 }
 
 static inline bool cp_rule_has_needed(const struct cp_rule_frame *q, const struct cp_regs *regs,
 				      unsigned needed)
 {
-	return !needed;
+	return !needed || q->fp == regs->r[CP_REG_FP];
 }
 
 static inline bool cp_rule_has_needed_of(const struct cp_rule_frame *q, const struct cp_call *call,
 					 unsigned needed)
 {
-	return !needed;
+	return !needed || q->fp == call->fp;
 }
 
 #endif

