@@ -13,6 +13,8 @@
  *   getchar      main reads a character
  *   callback     main reads in a function that libc's qsort calls
  *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
+ *   locked       main does that with a lock on standard input, for which a thread waits in getchar
+ *   mntent       main reads in getmntent, whose buffer is libc's
  *   exec N       executes itself N times
  *
  * A SPEC is LISTED:OTHERS:NUMBER,...: what happens for the system calls of these numbers, and for
@@ -23,6 +25,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <mntent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -264,6 +267,29 @@ static int do_await(bool joins)
 	return pthread_join(t, NULL);
 }
 
+static void *read_character(void *unused)
+{
+	getchar();
+	return unused;
+}
+
+static int do_locked(void)
+{
+	pthread_t t;
+
+	flockfile(stdin);
+	pthread_create(&t, NULL, read_character, NULL);
+	do_callback();
+	funlockfile(stdin);
+	return pthread_join(t, NULL);
+}
+
+static int do_mntent(void)
+{
+	up(getpid());
+	return getmntent(stdin) != NULL;
+}
+
 static int do_exec(char **argv)
 {
 	char left[16];
@@ -306,6 +332,10 @@ int main(int argc, char **argv)
 		return do_callback();
 	if (!strcmp(what, "join") || !strcmp(what, "sem"))
 		return do_await(*what == 'j');
+	if (!strcmp(what, "locked"))
+		return do_locked();
+	if (!strcmp(what, "mntent"))
+		return do_mntent();
 	if (!strcmp(what, "stdio"))
 		return do_stdio();
 	if (!strcmp(what, "exec") && argc > 2)

@@ -4,11 +4,16 @@
 . "$srcdir/tests/lib/attach.sh"
 
 # No thread of these is ever at a safe place: that takes ten seconds to be said.
-for what in handler callback; do
+never='handler callback locked mntent'
+for what in $never; do
 	unaware $what $what
 	eval "$what=$pid ${what}_told=$told"
-	timeout 60 "$cprof" attach "$work_pid" >"$work/$what-attach.out" 2>"$work/$what-attach.err" &
-	eval "${what}_attach=$!"
+	# bash forgets how a process ended when another one of its own gets that number.
+	{
+		status=0
+		timeout 60 "$cprof" attach "$work_pid" >"$work/$what-attach.out" 2>"$work/$what-attach.err" || status=$?
+		echo $status >"$work/$what-attach.status"
+	} &
 	owns $!
 done
 
@@ -85,14 +90,17 @@ while ! grep -q '^done' "$work/exec.out"; do
 	cprof exec-attach attach "$work_pid"
 done
 ended_well exec
-for what in handler callback; do
-	status=0
-	eval "wait \$${what}_attach" || status=$?
+for what in $never; do
+	wait_for 60 test -s "$work/$what-attach.status"
+	status=$(cat "$work/$what-attach.status")
 	refused $what-attach 'no thread was at a place'
 done
 # Each has the descriptors of those that were started before it.
-exec {callback_told}>&- {handler_told}>&-
-for what in handler callback; do
+for what in $never; do
+	told=${what}_told
+	eval "exec {$told}>&-"
+done
+for what in $never; do
 	pid=${!what} told=
 	ended_well $what
 done
