@@ -14,6 +14,7 @@
  *   callback     main reads in a function that libc's qsort calls
  *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
  *   locked       main does that with a lock on standard input, for which a thread waits in getchar
+ *   epoll        main waits for input in epoll_wait, with a time limit
  *   mntent       main reads in getmntent, whose buffer is libc's
  *   exec N       executes itself N times
  *
@@ -284,6 +285,17 @@ static int do_locked(void)
 	return pthread_join(t, NULL);
 }
 
+static int do_epoll(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event))
+		return 1;
+	up(getpid());
+	return epoll_wait(epoll, &event, 1, 600000) != 1;
+}
+
 static int do_mntent(void)
 {
 	up(getpid());
@@ -334,6 +346,8 @@ int main(int argc, char **argv)
 		return do_await(*what == 'j');
 	if (!strcmp(what, "locked"))
 		return do_locked();
+	if (!strcmp(what, "epoll"))
+		return do_epoll();
 	if (!strcmp(what, "mntent"))
 		return do_mntent();
 	if (!strcmp(what, "stdio"))

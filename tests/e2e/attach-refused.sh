@@ -83,7 +83,7 @@ other_kind() { # name regex compiler...
 	refuses "$name" "$says"
 	ended_well "$name-program"
 }
-other_kind musl 'runs on musl' musl-gcc
+other_kind musl 'runs on musl.*the library for musl' musl-gcc
 other_kind sanitized 'built with a sanitizer' $CC -fsanitize=address
 cat >"$work/narrow.S" <<'END'
 .globl _start
@@ -114,6 +114,9 @@ chmod 755 "$work"
 unaware_program=setpriv unaware private "${nobody[@]:1}" "$builddir/tests/e2e/attach-host" private
 denied private 'protects its memory' "${nobody[@]}"
 ended_well private
+unaware_program=setpriv unaware crowded "${nobody[@]:1}" bash -c 'ulimit -u 1 && exec "$0" stdio' "$builddir/tests/e2e/attach-host"
+denied crowded "it can't make a thread: .*ulimit -u" "${nobody[@]}"
+ended_well crowded
 unaware_program=setpriv unaware able "${nobody[@]:1}" --inh-caps +net_bind_service --ambient-caps +net_bind_service \
 	"$builddir/tests/e2e/attach-host" wait
 denied able 'has more rights than you' "${nobody[@]}"

@@ -4,10 +4,11 @@
 . "$srcdir/tests/lib/attach.sh"
 
 # No thread of these is ever at a safe place: that takes ten seconds to be said.
-never='handler callback locked mntent'
+never='handler callback locked mntent epoll'
 for what in $never; do
 	unaware $what $what
 	eval "$what=$pid ${what}_told=$told"
+	[ $what != epoll ] || wait_for 60 grep -q '^232 ' "/proc/$pid/syscall"
 	# bash forgets how a process ended when another one of its own gets that number.
 	{
 		status=0
@@ -40,6 +41,8 @@ check_valid_as heap "$work/heap.pb"
 lists "$pid" && fail "it is still listed after the detach"
 cprof twice detach "$pid"
 refused twice "is detached already, or was never attached"
+cprof record-detached record "$pid"
+refused record-detached "If it was detached, \"cprof attach $pid\" opens one"
 tell allocate 10
 (cd "$work" && timeout 60 "$cprof" attach "$pid" -heap=1 -for=300ms >record.out 2>record.err) || fail "attach -heap: $(cat "$work/record.err")"
 [ -s "$work/$pid.heap.pb" ] || fail "attach -heap: no profile: $(cat "$work/record.err")"
@@ -70,18 +73,22 @@ for what in stdio getchar join sem; do
 done
 
 # The library is at a path that the process doesn't see.
+without() { # name directory...
+	local name=$1 mounts=
+	shift
+	for directory; do
+		mounts+="mount -t tmpfs none '$directory' && "
+	done
+	unaware_program=unshare unaware "$name" -rm sh -c "${mounts}exec '$builddir/tests/e2e/attach-host' wait"
+	cprof "$name-attach" attach "$pid"
+}
 if unshare -rm true 2>/dev/null; then
-	mkdir "$work/hidden"
-	mkfifo "$work/hidden.in"
-	unshare -rm sh -c "mount -t tmpfs none '$(dirname "$CP_LIBRARY")' && exec '$builddir/tests/e2e/attach-host' wait" \
-		<"$work/hidden.in" >"$work/hidden.out" 2>"$work/hidden.err" &
-	pid=$!
-	owns $pid
-	exec {told}>"$work/hidden.in"
-	wait_for 60 grep -q '^up' "$work/hidden.out" || fail "hidden doesn't come up: $(cat "$work/hidden.err")"
-	cprof hidden-attach attach "$pid"
+	without hidden "$(dirname "$CP_LIBRARY")"
 	check_status hidden-attach 0
 	ended_well hidden
+	without no-proc "$(dirname "$CP_LIBRARY")" /proc
+	refused no-proc-attach 'its loader says: .*; the process sees neither .* nor.* /proc'
+	ended_well no-proc
 fi
 
 # A process that calls exec is attached to, or said to be gone: it goes on in both cases.
@@ -94,6 +101,7 @@ for what in $never; do
 	wait_for 60 test -s "$work/$what-attach.status"
 	status=$(cat "$work/$what-attach.status")
 	refused $what-attach 'no thread was at a place'
+	[ $what != epoll ] || says epoll-attach 'try again while it is at work .*epoll_wait'
 done
 # Each has the descriptors of those that were started before it.
 for what in $never; do

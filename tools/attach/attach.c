@@ -302,8 +302,11 @@ static bool has_ended(struct attachment *a, char **why)
 		return true;
 	}
 	if (a->seen.error) {
-		*why = ct_memory_printf("process %d: it can't make a thread: %s", pid,
-					strerror(a->seen.error));
+		*why = ct_memory_printf(
+			"process %d: it can't make a thread: %s%s", pid, strerror(a->seen.error),
+			a->seen.error == EAGAIN ? " (a limit on threads or memory: ulimit -u, "
+						  "pids.max, ulimit -v)"
+						: "");
 		return true;
 	}
 	switch (a->seen.stage) {
@@ -313,7 +316,11 @@ static bool has_ended(struct attachment *a, char **why)
 	case CT_CODE_ATTACHED: *why = result_of(a); return true;
 	case CT_CODE_FAILED:
 		text = text_of(a, a->seen.text);
-		*why = ct_memory_printf("process %d: its loader says: %s", pid, text);
+		*why = ct_memory_printf("process %d: its loader says: %s%s", pid, text,
+					strstr(text, "/proc/self/fd")
+						? "; the process sees neither this cprof's library "
+						  "nor, for a copy, a usable /proc"
+						: "");
 		free(text);
 		return true;
 	case CT_CODE_GIVEN_UP:

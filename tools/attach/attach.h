@@ -304,6 +304,7 @@ struct ct_hunt {
 	bool again;    /* the thread should be stopped once more */
 	bool filtered; /* it has seccomp filters */
 	bool judged;   /* FILTERS are harmless */
+	bool stale;    /* a thread was in an epoll_wait with a time limit for longer */
 	struct ct_seccomp filters;
 	const char *lost; /* as in struct ct_unwind, of the last stack that was lost */
 	char *refused;	  /* why they aren't */

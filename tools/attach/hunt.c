@@ -202,7 +202,11 @@ bool ct_hunt_may_be_safe(struct ct_hunt *h, struct ct_hunt_seen *t, uint64_t *wh
 	 * known. */
 	if (w->timed && h->filtered && !h->judged && h->round < ROUNDS_FOR_SLEEPERS)
 		return false;
-	if (w->eintr && (int)a[3] >= 0)
-		return is_fresh(h, t);
+	if (w->eintr && (int)a[3] >= 0) {
+		bool fresh = is_fresh(h, t);
+
+		h->stale = h->stale || !fresh;
+		return fresh;
+	}
 	return !w->socket || !has_time_limit(h->s->pid, (int)a[0]);
 }

@@ -122,6 +122,11 @@ char *ct_refuse_access(int pid, int err)
 			"process %d: this system lets only %s attach (kernel.yama.ptrace_scope is "
 			"%ld): \"sudo cprof attach %d\", or \"sysctl kernel.yama.ptrace_scope=0\"",
 			pid, scope == 1 ? "a parent process and root" : "root", scope, pid);
+	if (!geteuid())
+		return ct_memory_printf(
+			"process %d can't be attached to: the kernel, or a security module, keeps "
+			"it from this root, who may be a container's; attach from the host",
+			pid);
 	return ct_memory_printf(
 		"process %d can't be attached to: it has more rights than you "
 		"(capabilities, a user namespace), or a security module forbids it; "
@@ -181,8 +186,8 @@ static char *refuse_kind(const struct ct_space *s)
 					s->pid);
 	if (s->musl)
 		return ct_memory_printf(
-			"process %d runs on musl, and libcprof needs glibc: nothing "
-			"can be done",
+			"process %d runs on musl, which attach doesn't know; start it with \"cprof "
+			"run\" and the library for musl",
 			s->pid);
 	return ct_memory_printf(
 		"process %d is a static program (as most of Go's): without a loader "

@@ -445,8 +445,11 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 		"process %d: in %d seconds no thread was at a place where it can be "
 		"lent: outside of libc, the allocator and signal handlers, or in a "
 		"plain wait (poll, read, a condition, pthread_join). Nothing has changed; "
-		"try again, or start it with \"cprof run\"",
-		s->pid, LIMIT_SECONDS);
+		"try again%s, or start it with \"cprof run\"",
+		s->pid, LIMIT_SECONDS,
+		h.stale ? " while it is at work (a wait in epoll_wait with a time limit can only "
+			  "be interrupted when it has just begun)"
+			: "");
 }
 
 void ct_seize_unblock(const struct ct_seized *seized)

@@ -143,11 +143,13 @@ static char *no_socket(int pid)
 			"loads it; or start it with \"cprof run\", or with LD_PRELOAD",
 			pid, pid);
 	case 1:
-		return ct_memory_printf("process %d has no control socket: one is there while a "
-					"mode is on, or from the start with CPROF_CONTROL=on; none "
-					"with CPROF_CONTROL=off, nor by itself under a seccomp "
-					"filter (containers)",
-					pid);
+		return ct_memory_printf(
+			"process %d has no control socket: one is there while a "
+			"mode is on, or from the start with CPROF_CONTROL=on; none "
+			"with CPROF_CONTROL=off, nor by itself under a seccomp "
+			"filter (containers). If it was detached, \"cprof attach %d\" "
+			"opens one",
+			pid, pid);
 	default:
 		return ct_memory_printf("process %d has no control socket to be seen from here",
 					pid);

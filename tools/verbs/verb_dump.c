@@ -75,12 +75,10 @@ static int no_answer(int pid, char *why)
 	say_why(why);
 	if (pid > 0 && ct_control_has_library(pid) && !kill(pid, 0))
 		fprintf(stderr,
-			"cprof dump: if it was detached, \"cprof attach %d\" comes first; if it "
-			"was "
-			"started with a profile's path (CPUPROFILE=... or another mode's), it "
-			"writes NAME.0001.EXT beside that on \"kill -USR2 %d\", or on the signal "
-			"of CPROF_SIGNAL; without, the signal ends it\n",
-			pid, pid);
+			"cprof dump: if it was started with a profile's path (CPUPROFILE=... or "
+			"another mode's), it writes NAME.0001.EXT beside that on \"kill -USR2 "
+			"%d\", or on the signal of CPROF_SIGNAL; without, the signal ends it\n",
+			pid);
 	return CT_FAILED;
 }
 
