@@ -91,6 +91,40 @@ if unshare -rm true 2>/dev/null; then
 	ended_well no-proc
 fi
 
+# The thread that loads the library, which blocks all signals, is none of the program's threads that a profile tells of. Here it
+# takes its time to end.
+cat >"$work/lingers.c" <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+void *__libc_calloc(size_t, size_t);
+static pthread_key_t key;
+static int made;
+static void linger(void *value)
+{
+	nanosleep(value, NULL);
+}
+__attribute__((constructor)) static void make(void)
+{
+	made = !pthread_key_create(&key, linger);
+}
+void *calloc(size_t n, size_t size)
+{
+	static struct timespec second = { .tv_sec = 1 };
+	sigset_t mask;
+	if (made && !pthread_sigmask(SIG_SETMASK, NULL, &mask) && sigismember(&mask, SIGPROF))
+		pthread_setspecific(key, &second);
+	return __libc_calloc(n, size);
+}
+END
+$CC -O1 -shared -fPIC -pthread -o "$work/lingers.so" "$work/lingers.c" || fail "lingers.c doesn't compile"
+unaware_program=env unaware lingers LD_PRELOAD="$work/lingers.so" "$builddir/tests/e2e/attach-host" wait
+cprof lingers-attach attach -cpu -for=100ms -o "$work/lingers.pb" "$work_pid"
+check_status lingers-attach 0
+! grep 'block SIGPROF' "$work/lingers-attach.err" || fail "our own thread is told of"
+ended_well lingers
+
 # A process that calls exec is attached to, or said to be gone: it goes on in both cases.
 unaware exec exec 60
 while ! grep -q '^done' "$work/exec.out"; do

@@ -361,12 +361,12 @@ static char *wait_for_end(struct attachment *a)
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 	}
 	answer(a, CT_CODE_READ);
-	/* The next attach finds the room unused. */
-	for (int i = 0;
-	     i < 200 && (is_under_way(a, a->seen.helper) || a->seen.left != CT_CODE_LEFT); i++) {
+	/* The next attach finds the room unused, and a profile no thread of ours that blocks all
+	 * signals. */
+	while (ct_now() - began < LIMIT_SECONDS &&
+	       (is_under_way(a, a->seen.helper) || a->seen.left != CT_CODE_LEFT) &&
+	       ct_space_read(&a->space, a->words, &a->seen, sizeof(a->seen)))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-		ct_space_read(&a->space, a->words, &a->seen, sizeof(a->seen));
-	}
 	return why;
 }
 

@@ -215,9 +215,14 @@ char *ct_refuse_space(struct ct_space *s, const char *library)
 	version = missing_version(s, &s->modules[s->libc], library);
 	if (!version)
 		return NULL;
-	why = ct_memory_printf("process %d: its libc is older than this libcprof needs (%s); build "
-			       "libcprof on such a system",
-			       s->pid, version);
+	/* A version isn't found, either, in memory that is gone. */
+	if (!ct_space_read(s, s->modules[s->libc].base, &(char){ 0 }, 1))
+		why = ct_memory_printf("process %d has ended, or has called exec", s->pid);
+	else
+		why = ct_memory_printf(
+			"process %d: its libc is older than this libcprof needs (%s); build "
+			"libcprof on such a system",
+			s->pid, version);
 	free(version);
 	return why;
 }
