@@ -288,7 +288,7 @@ struct cp_self {
 	uint8_t in_capture;	  /* the profiler is unwinding, so calls come from libunwind */
 	uint8_t end_rounds;	  /* rounds of key destructors so far */
 	uint8_t gate_closed;	  /* set by this thread's fork: fork_handlers.c */
-	uint8_t forks;		  /* set between fork's handlers: module.c */
+	uint8_t forks;		  /* in progress, between their handlers: module.c */
 	uint8_t in_dlclose;	  /* nesting depth (destructors may call it): dlclose_gate.c */
 	uint8_t marker; /* the mask bit of a spare signal also carries PROF_BLOCKED: host_signal.h
 			 */

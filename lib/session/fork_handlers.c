@@ -38,9 +38,10 @@ static void before_fork(void)
 	cp_module_list_fork_begin();
 }
 
+/* The library may have come into use after the fork began: then there is nothing to end. */
 static void in_parent(void)
 {
-	if (!cp_load_acquire(&in_use))
+	if (!cp_self.forks)
 		return;
 	cp_fork_mark_expect(false);
 	cp_module_list_fork_end();

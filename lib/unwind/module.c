@@ -72,14 +72,14 @@ int cp_module_list_of_libc(cp_module_visit *visit, void *arg)
 
 void cp_module_list_fork_begin(void)
 {
-	cp_self.forks = 1;
+	cp_self.forks++;
 	cp_add_seqcst(&forks, 1);
 	wait_while(&inside);
 }
 
 void cp_module_list_fork_end(void)
 {
-	cp_self.forks = 0;
+	cp_self.forks--;
 	cp_add_seqcst(&forks, -1);
 }
 

@@ -4,6 +4,8 @@
  *   attached-host   lines of the input say what to do: see obey
  */
 #include <semaphore.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "attach.h"
 
@@ -179,6 +181,37 @@ static void leave_main(char *library)
 	pthread_exit(NULL);
 }
 
+static char *comes_in_fork;
+
+static void come_in_fork(void)
+{
+	if (comes_in_fork)
+		attach(comes_in_fork);
+}
+
+/* The library is there, but comes into use only between the handlers of a fork. */
+static void fork_meanwhile(char *library)
+{
+	struct rusage before, after;
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	int status;
+	pid_t child;
+
+	EXPECT(handle != NULL);
+	comes_in_fork = library;
+	child = fork();
+	if (!child)
+		_exit(0);
+	comes_in_fork = NULL;
+	EXPECT(child > 0 && waitpid(child, &status, 0) == child && !status);
+	getrusage(RUSAGE_THREAD, &before);
+	EXPECT(dlopen("libc.so.6", RTLD_NOW) != NULL);
+	getrusage(RUSAGE_THREAD, &after);
+	/* It waits for no fork. */
+	EXPECT(after.ru_nvcsw - before.ru_nvcsw < 10);
+	detach();
+}
+
 static void obey(const char *what, char *with)
 {
 	int n;
@@ -195,6 +228,8 @@ static void obey(const char *what, char *with)
 		tell_malloc();
 	else if (!strcmp(what, "leave"))
 		leave_main(with);
+	else if (!strcmp(what, "fork"))
+		fork_meanwhile(with);
 	else if (!strcmp(what, "times") && sscanf(with, "%d", &n) == 1)
 		times(n, strchr(with, ':') + 1);
 }
@@ -204,6 +239,7 @@ int main(void)
 	char line[4200], what[32], with[4100];
 	pthread_t early[EARLY];
 
+	pthread_atfork(come_in_fork, NULL, NULL);
 	sem_init(&held, 0, 0);
 	sem_init(&waits, 0, 0);
 	sem_init(&got, 0, 0);

@@ -115,6 +115,12 @@ for bind in now lazy; do
 	[ ! -s "$bind.err" ] || harm "$bind says: $(cat "$bind.err")"
 done
 
+# A fork that had begun before the library came into use is not ended twice: who walks the modules would wait for it.
+program forks
+tell fork "$CP_LIBRARY"
+end_host
+check_status forks 0
+
 # A program whose main thread has ended goes on until its last thread ends.
 program gone
 echo "leave $CP_LIBRARY" >&$told
