@@ -50,7 +50,7 @@ void cp_unsignalled_end(enum cp_unsignalled_reason reason)
 	cp_store_relaxed(&t->unsignalled, (uint8_t)(before & ~reason));
 	if (before != reason)
 		return;
-	cp_cpu_thread_begin(t);
+	cp_cpu_thread_again(t);
 	cp_event_control_thread_begin(t);
 	/* The modes have counted the thread already. */
 	if (cp_load_relaxed(&cp_cpu_state.running))

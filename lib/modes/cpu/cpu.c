@@ -364,6 +364,24 @@ static void look_at(struct cp_thread *t)
 		last.live_ns += ran;
 }
 
+/* What T used meanwhile is counted nowhere. */
+static void begin_again_locked(struct cp_thread *t)
+{
+	uint64_t now = cp_cpu_clock_of(t);
+
+	cp_add_relaxed(&last.ended_ns, cp_cpu_program_of(t, now) - cp_cpu_of(t)->began);
+	begin_from(t, now);
+}
+
+void cp_cpu_thread_again(struct cp_thread *t)
+{
+	if (is_unused())
+		return;
+	cp_futex_lock_acquire(&timers);
+	begin_again_locked(t);
+	cp_futex_lock_release(&timers);
+}
+
 void cp_cpu_settle(uint64_t cpu_ns)
 {
 	uint64_t n = cp_load_acquire(&last.ends), rest;
@@ -401,6 +419,8 @@ static void end_locked(struct cp_thread *t)
 		return;
 	cp_add_relaxed(&last.ended_ns, cp_cpu_program_of(t, now) - cp_cpu_of(t)->began);
 	cp_add_relaxed(&last.ends, 1);
+	/* Its end may be told again, see cp_cpu_thread_again. */
+	cp_cpu_of(t)->began = cp_cpu_program_of(t, now);
 	cp_thread_timer_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
 	if (cp_load_relaxed(&t->paused)) {
 		cp_count(CP_COUNT_LOST_PAUSED, missed);

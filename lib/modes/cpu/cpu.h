@@ -64,6 +64,8 @@ void cp_cpu_note_blocking(void);
 /* Begin or end the clock of a registered thread. Call on that thread or in the sweep. */
 void cp_cpu_thread_begin(struct cp_thread *t);
 void cp_cpu_thread_end(struct cp_thread *t);
+/* Begin the clock of thread T, the calling one, again after cp_cpu_thread_end. */
+void cp_cpu_thread_again(struct cp_thread *t);
 /* Free the lock of the clocks in a fork child, where whoever held it is not. */
 void cp_cpu_fork_locks(void);
 /* Forget all clocks in a fork child, where none exist, and start anew for T if the source runs. */

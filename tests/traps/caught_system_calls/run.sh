@@ -6,7 +6,7 @@ host=./tests/traps/caught_system_calls/host
 limit=$bounded
 # Faults are events that come without a system call.
 export CPUPROFILE_FREQUENCY=1000 WALLPROFILE_FREQUENCY=200 CPROF_EVENT=minor-faults CPROF_EVENT_PERIOD=1
-for how in libc by-number; do
+for how in libc by-number thread; do
 	bare "bare-$how" $host $how
 	[ "$status" != 77 ] || skip "no PR_SET_SYSCALL_USER_DISPATCH in this kernel"
 	check_status "bare-$how" 0
@@ -22,6 +22,13 @@ for how in libc by-number; do
 		grep -q ';later_work' "$work/raw" || fail "$how, $engine: no samples afterwards"
 		"$pprof_check" --comments "$work/$how.pb" | grep -q 'note: .*PR_SET_SYSCALL_USER_DISPATCH' ||
 			fail "$how, $engine: not a word of it"
+		if [ $how = thread ] && [ $engine = timer ]; then
+			total=$("$pprof_check" --total "$work/$how.pb" | sed -n 's/^cpu nanoseconds //p')
+			used=$(tail -n 1 "$work/$how.err")
+			echo "$total ns in the profile, $used ns used while no calls are caught"
+			[ "$total" -gt $((used * 96 / 100)) ] && [ "$total" -lt $((used * 104 / 100)) ] ||
+				fail "$how: $total ns in the profile, $used ns used"
+		fi
 		grep -q 'is not possible' "$work/$how.err" && continue
 		"$pprof_check" --raw "$work/$how.event" >"$work/raw"
 		grep -q ';caught_work' "$work/raw" && fail "$how, $engine: events while system calls are caught"
