@@ -46,4 +46,12 @@ run 3000
 CPUPROFILE_FREQUENCY=1000 profiles_well profiled ends ./tests/e2e/short-threads-host 0.3 50
 "$cprof" info "$work/ends.pb" | awk '$1 == "cpu" && $2 == "time:" { print; found = $9 / $3 }
 	END { exit !(found > 0.93 && found < 1.07) }' || fail "threads of 50 us: the total is another"
+
+# Threads that pause don't take what is missed at the ends of the others.
+CPUPROFILE_FREQUENCY=99 profiles_well profiled paused ./tests/traps/hosts/cpu-host paused 600 0.001
+used=$(tail -n 1 "$work/paused.err")
+total=$("$pprof_check" --total "$work/paused.pb" | sed -n 's/^cpu nanoseconds //p')
+echo "beside paused threads: $total of $used ns"
+[ "$total" -gt $((used * 80 / 100)) ] && [ "$total" -lt $((used * 120 / 100)) ] ||
+	fail "beside paused threads: $total of $used ns"
 finish

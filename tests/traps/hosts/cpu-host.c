@@ -3,38 +3,32 @@
  *
  *   cpu-host threads N SECONDS     each of N threads works for so long
  *   cpu-host short N SECONDS       N threads, one after the other
- *   cpu-host unchecked N SECONDS   the same, but after half of it the kernel doesn't check their
- * timers any more, as it does for a thread that is always preempted cpu-host bursts SECONDS works
- * for a millisecond at a time, and waits for one cpu-host periodic SECONDS      first_half and
- * second_half in turns, 99 times a second
+ *   cpu-host paused N SECONDS      the same, with sampling paused in every second one
+ *   cpu-host unchecked N SECONDS   the same; the kernel doesn't check timers in their second half
+ *   cpu-host bursts SECONDS        works for a millisecond at a time, and waits for one
+ *   cpu-host periodic SECONDS      first_half and second_half in turns, 99 times a second
+ *
+ * stderr tells the CPU time in ns, without that of paused threads.
  */
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include "tick.h"
 
-#define TIMERS 64 /* more than the process has made */
-
 static double seconds;
-static int unchecked;
-
-static void stop_timers(void)
-{
-	const struct itimerspec never = { 0 };
-
-	for (int id = 0; id < TIMERS; id++)
-		syscall(SYS_timer_settime, id, 0, &never, NULL);
-}
+static int unchecked, pauses;
+static double paused_for; /* seconds */
+static int (*pause_thread)(void);
 
 __attribute__((noinline)) static void *work(void *arg)
 {
-	if (unchecked) {
-		burn(seconds / 2);
-		stop_timers();
-		burn(seconds / 2);
-	} else {
-		burn(seconds);
-	}
+	bool paused = arg && pause_thread && pause_thread() == 0;
+
+	burn(seconds / 2);
+	if (unchecked)
+		host_stop_timers();
+	burn(seconds / 2);
+	if (paused)
+		paused_for += host_clock(CLOCK_THREAD_CPUTIME_ID);
 	return NULL;
 }
 
@@ -87,7 +81,7 @@ static void threads(int n, int together)
 	pthread_t t[1024];
 
 	for (int i = 0; i < n; i++) {
-		EXPECT(pthread_create(&t[i], NULL, work, NULL) == 0);
+		EXPECT(pthread_create(&t[i], NULL, work, pauses && i % 2 ? &t[i] : NULL) == 0);
 		if (!together)
 			pthread_join(t[i], NULL);
 	}
@@ -106,6 +100,8 @@ int main(int argc, char **argv)
 
 	seconds = atof(argv[argc - 1]);
 	unchecked = !strcmp(argv[1], "unchecked");
+	pauses = !strcmp(argv[1], "paused");
+	*(void **)&pause_thread = dlsym(RTLD_DEFAULT, "cprof_thread_pause");
 	if (!strcmp(argv[1], "periodic"))
 		periodic();
 	else if (!strcmp(argv[1], "bursts"))
@@ -114,6 +110,7 @@ int main(int argc, char **argv)
 		threads(atoi(argv[2]), !strcmp(argv[1], "threads"));
 	puts("done");
 	getrusage(RUSAGE_SELF, &used);
-	fprintf(stderr, "%lld\n", ns(used.ru_utime) + ns(used.ru_stime));
+	fprintf(stderr, "%lld\n",
+		ns(used.ru_utime) + ns(used.ru_stime) - (long long)(paused_for * 1e9));
 	HOST_END();
 }
