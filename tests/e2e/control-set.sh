@@ -102,6 +102,56 @@ tell fork
 tell stop
 check_comment api.pb 'CPUPROFILE_FREQUENCY=500, before: 99$'
 end_host
+# A rate that is far higher: what the slow one left to chance is not subtracted once more, nor added, from thread to thread.
+listed_host slow cpu CPUPROFILE="$work/slow.pb" CPUPROFILE_FREQUENCY=1
+cprof faster set -cpu=10000 $pid
+check_status faster 0
+tell end-work 0.4
+tell contend 1
+end_host
+burnt=$(sum slow.pb 2)
+ends=$("$pprof_check" --raw slow.pb | awk -F'\t' '/\[not sampled\]/ { split($1, v, ","); sum += v[2] } END { printf "%.0f\n", sum }')
+echo "slow: $burnt ns, of which [not sampled] $ends ns"
+[ $((burnt - ends)) -ge 380000000 ] || fail "slow: $((burnt - ends)) ns of 400000000 ns"
+[ "$ends" -le 20000000 ] || fail "slow: $ends ns of the ends of threads"
+# What the clocks of before had not told is told in the same run.
+listed_host owes - CPROF_CONTROL=on
+cprof first start -cpu=1000 -o "$work/first.pb" $pid
+check_status first 0
+tell end-work 0.1
+tell stop-timers
+tell burn 0.3
+cprof owed set -cpu=500 $pid
+check_status owed 0
+cprof ends stop $pid
+cprof second start -cpu -o "$work/second.pb" $pid
+check_status second 0
+tell end-work 0.1
+cprof ends stop $pid
+burnt=$(($(sum second.pb 2) / 1000000))
+used=$("$cprof" info second.pb | sed -nE 's/.*cpu time: ([0-9]+)\.([0-9]+) s used.*/\1\2/p')
+[ $burnt -le $((10#$used + 30)) ] || fail "second: $burnt ms of $((10#$used)) ms"
+end_host
+# No time is lost while the clocks of many threads are changed.
+listed_host many - CPROF_CONTROL=on
+tell thread 800
+cprof begin start -cpu=1000 -o "$work/many.pb" $pid
+check_status begin 0
+before=$(wc -l <"$work/$hosted.out")
+echo "end-work 1" >&$told
+sets=0
+until has_done "$before" "end-work 1" || [ $sets = 500 ]; do
+	cprof rate set -cpu=$((900 + sets % 2 * 100)) $pid
+	check_status rate 0
+	sets=$((sets + 1))
+done
+cprof ends stop $pid
+burnt=$(($(sum many.pb 2) / 1000000))
+used=$("$cprof" info many.pb | sed -nE 's/.*cpu time: ([0-9]+)\.([0-9]+) s used.*/\1\2/p')
+used=$((10#$used))
+echo "many: $sets changes; $burnt ms of $used ms"
+[ $burnt -ge $((used * 97 / 100)) ] || fail "many: $burnt ms of $used ms in $sets changes"
+end_host
 # Every allocation: no budget. And an event's period: the sum of the faults stays right.
 listed_host exact heap,event HEAPPROFILE="$work/exact.pb" CPROF_HEAP_INTERVAL=1 EVENTPROFILE="$work/event.pb" CPROF_EVENT=minor-faults:u CPROF_EVENT_PERIOD=1
 cprof exact-budget set -heap-budget=10 $pid

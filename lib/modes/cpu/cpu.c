@@ -124,11 +124,19 @@ static bool may_begin(const struct cp_thread *t)
 	       cp_cpu_of(t)->timer == CP_NO_TIMER && !cpu_perf_has(t);
 }
 
+/* No expiry of T's next clock is in work that the profiler has done on T until now. */
+static void forget_own(struct cp_thread *t)
+{
+	cp_cpu_of(t)->own_seen = t->own_cpu_ns;
+	cp_cpu_of(t)->own_left = 0;
+}
+
 static void count_from(struct cp_thread *t, uint64_t from)
 {
 	cp_cpu_of(t)->began = cp_cpu_program_of(t, from);
-	/* A random part of a period, so that short work takes its share of expiries. */
-	cp_cpu_of(t)->own_done = t->own_cpu_ns - cp_cpu_timer_first();
+	/* What an earlier run owed. */
+	cp_cpu_of(t)->owed_ns = 0;
+	forget_own(t);
 	begin_clock(t, from);
 }
 
@@ -289,9 +297,11 @@ static void delete_clock(struct cp_thread *t)
 /* End T's clock. T's next sample counts the expiries that the next tick would have signalled. */
 static void end_period(struct cp_thread *t)
 {
-	uint64_t missed = cp_cpu_timer_missed(t, cp_cpu_clock_of(t), blocks_prof_locked);
+	uint64_t now = cp_cpu_clock_of(t);
+	uint64_t missed = cp_cpu_timer_missed(t, now, blocks_prof_locked);
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 
+	c->period_end = now;
 	c->had_timer = c->timer != CP_NO_TIMER;
 	c->had_clock = c->had_timer || cpu_perf_has(t);
 	delete_clock(t);
@@ -303,10 +313,11 @@ static void begin_period(struct cp_thread *t)
 {
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 
+	forget_own(t);
 	if (c->had_timer)
-		note_failure(cp_cpu_timer_again(t, c->period_before));
+		note_failure(cp_cpu_timer_again(t, c->period_end, c->period_before));
 	else if (c->had_clock)
-		begin_clock(t, cp_cpu_clock_of(t));
+		begin_clock(t, c->period_end);
 	c->had_timer = c->had_clock = false;
 }
 
@@ -321,6 +332,7 @@ void cp_cpu_set_frequency(unsigned frequency)
 	each_thread(end_period);
 	set_period(frequency);
 	cp_cpu_edges_scale_accounts(before, cp_cpu.period_ns);
+	last.late_ns = last.late_ns * cp_cpu.period_ns / before;
 	cp_cpu_timer_period_changed();
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	each_thread(begin_period);

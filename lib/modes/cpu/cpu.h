@@ -100,7 +100,7 @@ int64_t cp_cpu_timer_credit(void);
 int cp_cpu_timer_create(struct cp_thread *t, uint64_t from);
 /* The same in the middle of T's life: T gets no credit for its begin, but keeps one that it had, in
  * periods of BEFORE ns. */
-int cp_cpu_timer_again(struct cp_thread *t, uint64_t before);
+int cp_cpu_timer_again(struct cp_thread *t, uint64_t from, uint64_t before);
 /* Delete T's timer, if any. */
 void cp_cpu_timer_delete(struct cp_thread *t);
 /* Return the number of periods after T's last kernel tick. Call at T's end, with its CPU clock

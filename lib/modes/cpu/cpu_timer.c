@@ -82,9 +82,9 @@ int cp_cpu_timer_create(struct cp_thread *t, uint64_t from)
 	return create(t, from, 0);
 }
 
-int cp_cpu_timer_again(struct cp_thread *t, uint64_t before)
+int cp_cpu_timer_again(struct cp_thread *t, uint64_t from, uint64_t before)
 {
-	return create(t, cp_cpu_clock_of(t), before);
+	return create(t, from, before);
 }
 
 void cp_cpu_timer_delete(struct cp_thread *t)

@@ -2,9 +2,10 @@
 /* Does what the lines of its input say, and says "did LINE" after each. For tests of the control
  * socket, which is asked from outside meanwhile.
  *
- *   burn SECONDS | end-work SECONDS | allocate COUNT | contend COUNT | hand-over COUNT |
- * poll SECONDS | sleeper | stuck COUNT | spin | close-all | fork | thread | user UID | group GID |
- * effective-user UID | exec | exec-bare PATH | start PATH | stop | descriptors | end
+ *   burn SECONDS | end-work SECONDS | stop-timers | allocate COUNT | contend COUNT | hand-over
+ * COUNT | poll SECONDS | sleeper | stuck COUNT | spin | close-all | fork | thread [COUNT] | user
+ * UID | group GID | effective-user UID | exec | exec-bare PATH | start PATH | stop | descriptors |
+ * end
  */
 #include <sys/prctl.h>
 
@@ -227,6 +228,8 @@ static void obey(const char *what, const char *with, char **argv)
 		burn(atof(with));
 	else if (!strcmp(what, "end-work"))
 		end_work(atof(with));
+	else if (!strcmp(what, "stop-timers"))
+		host_stop_timers();
 	else if (!strcmp(what, "allocate"))
 		allocate(atoi(with));
 	else if (!strcmp(what, "contend"))
@@ -240,7 +243,7 @@ static void obey(const char *what, const char *with, char **argv)
 	else if (!strcmp(what, "fork"))
 		fork_child();
 	else if (!strcmp(what, "thread"))
-		make_threads(1, idle);
+		make_threads(*with ? atoi(with) : 1, idle);
 	else if (!strcmp(what, "sleeper"))
 		make_threads(1, sleep_well);
 	else if (!strcmp(what, "stuck"))

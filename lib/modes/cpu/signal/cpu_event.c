@@ -145,10 +145,14 @@ static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 uint64_t cp_cpu_event_of_program(struct cp_thread *t, uint64_t n, uint64_t step)
 {
 	struct cp_cpu_thread *c = cp_cpu_of(t);
-	uint64_t own = (cp_load_relaxed(&t->own_cpu_ns) - c->own_done) / step;
+	uint64_t own_ns = cp_load_relaxed(&t->own_cpu_ns), own;
 
-	own = own < n ? own : n;
-	c->own_done += own * step;
+	/* Rounded at random, so that short work takes its share of expiries. */
+	if (own_ns != c->own_seen)
+		c->own_left += (own_ns - c->own_seen + draw(c, step)) / step;
+	c->own_seen = own_ns;
+	own = c->own_left < n ? c->own_left : n;
+	c->own_left -= own;
 	return n - own;
 }
 

@@ -103,7 +103,8 @@ extern const struct cp_sigprof_source cp_cpu_event_source;
 struct cp_cpu_thread {
 	int32_t timer;	   /* kernel timer id; CP_NO_TIMER */
 	uint64_t began;	   /* cp_cpu_program_of at the moment from which the thread's time counts */
-	uint64_t own_done; /* the part of own_cpu_ns whose expiries were left out already */
+	uint64_t own_seen; /* the part of own_cpu_ns whose expiries were left out, or are in */
+	uint64_t own_left; /* expiries that are still to be left out */
 	/* Written by the timer's handler. */
 	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
 	uint64_t within;  /* the first expiry's place in its period; 0: that one has come */
@@ -115,6 +116,7 @@ struct cp_cpu_thread {
 	/* For cpu.c: the clocks that the thread had before the period changed. */
 	bool had_clock, had_timer;
 	uint64_t period_before;
+	uint64_t period_end;	 /* on the thread's CPU clock */
 	struct cp_bursts bursts; /* for cpu.c */
 	struct cp_cpu_edge edge;
 	struct cp_perf perf; /* used instead of a timer */
