@@ -51,6 +51,8 @@ has_zombie() {
 }
 wait_for 60 has_zombie || fail "no zombie"
 refuses zombie 'has ended'
+cprof zombie-detach detach "$work_pid"
+refused zombie-detach 'has ended'
 kill -KILL $pid
 unaware thread wait
 for work_pid in $(cd "/proc/$pid/task" && echo *); do

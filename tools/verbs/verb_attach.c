@@ -82,7 +82,7 @@ static int detach_from(int pid)
 	struct cp_control_message m;
 	char *why;
 
-	if (!kill(pid, 0) && !listens(pid)) {
+	if (!kill(pid, 0) && !ct_control_has_ended(pid) && !listens(pid)) {
 		why = ct_memory_printf("process %s is detached already, or was never attached",
 				       ct_control_name(pid));
 		return say_why("detach", why);
