@@ -66,7 +66,7 @@ LD_PRELOAD=libm.so.6 run preloaded -o p.pb --top=0 -- sh -c 'echo "$LD_PRELOAD"'
 grep -q 'libcprof.so.*:libm.so.6$' preloaded.out || fail "LD_PRELOAD: $(cat preloaded.out)"
 grep -q flat preloaded.err && fail "--top=0 shows rows"
 
-run tree -o tree.pb -- sh -c "$host; $host"
+run tree -o tree.pb -- sh -c "$host; $host; :"
 said tree "^cprof:   and 2 of its children, $work/tree.pb.PID; one file of all: cprof merge -children -o ALL.pb $work/tree.pb\$"
 # A file of an earlier run has such a name, too.
 "$cprof" merge -o three.pb tree.pb tree.pb.[0-9]* || fail "merge: status $?"
@@ -99,16 +99,17 @@ int main(void) { return !malloc(50000000); }
 END
 $CC -O0 -o keeps keeps.c || fail "the host doesn't compile"
 run earlier --heap -o earlier.pb -- ./keeps
-run spaced --heap -o 'a heap.pb' -- sh -c "./keeps; ./keeps"
+run spaced --heap -o 'a heap.pb' -- sh -c "./keeps; ./keeps; :"
 said spaced "merge -children -o ALL\.pb '$work/a heap\.pb'\$"
 run spaced-one --heap -o 'one heap.pb' -- ./keeps
 said spaced-one "cprof leaks '$work/one heap\.pb'\$"
-run heaps --heap -o heaps.pb -- sh -c "./keeps; ./keeps"
+run heaps --heap -o heaps.pb -- sh -c "./keeps; ./keeps; :"
 "$cprof" merge -o three.pb heaps.pb heaps.pb.[0-9]* || fail "merge: status $?"
 cp earlier.pb heaps.pb.1
 "$cprof" merge -children -o all.pb heaps.pb || fail "merge -children: status $?"
 cmp -s three.pb all.pb || fail "merge -children of heaps: $("$cprof" info all.pb), not $("$cprof" info three.pb)"
-"$cprof" info all.pb | grep -q 'inuse_objects/count total 2$' || fail "heaps: $("$cprof" info all.pb)"
+# The shell may have a sample of its own.
+"$cprof" info all.pb | grep -q 'inuse_objects/count total [23]$' || fail "heaps: $("$cprof" info all.pb)"
 "$cprof" top heaps.pb 2>heaps.err >heaps.out
 grep -q 'processes that the profiled one started wrote .* and 1 more' heaps.err || fail "top of a heap says: $(cat heaps.err)"
 # A process that execs, as bash does for the last command, has started the children before.
