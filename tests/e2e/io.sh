@@ -80,6 +80,8 @@ fi
 # Delay as the program measures it around each call.
 ends_well io_profiled delays "$host" delays "$work"
 while read -r function ns; do
+	# Where a sync waits for no disk, most of what the program measures is the profiler's first look at the file.
+	[ "$function" != syncs ] || [ "$(stat -f -c %T "$work")" != tmpfs ] || continue
 	op=$(case $function in reads_pipe) echo read ;; receives) echo recv ;; polls) echo poll ;; syncs) echo sync ;; esac)
 	got=$(io_values "$work/delays.pb" ";$function[;.]" "op=$op" | cut -d' ' -f2)
 	awk -v got="$got" -v want="$ns" 'BEGIN { exit !(got <= want * 1.05 && got >= want * 0.95) }' ||
