@@ -47,9 +47,9 @@ static uint64_t word_of(const sigset_t *set)
 	return word;
 }
 
-#ifdef __x86_64__
 #define MAGIC 0x1122334455667700
 
+#ifdef __x86_64__
 static uint64_t sp_of(const ucontext_t *uc)
 {
 	return (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
@@ -101,18 +101,46 @@ static uint64_t sp_of(const ucontext_t *uc)
 
 static int registers_of(const ucontext_t *uc)
 {
-	(void)uc;
-	return 0;
+	int same = 0;
+
+	for (int i = 0; i < 5; i++)
+		same += uc->uc_mcontext.regs[19 + i] == (uint64_t)MAGIC + (unsigned)i;
+	return same;
 }
 
 static unsigned control(void)
 {
-	return 0;
+	uint64_t fpcr;
+
+	__asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+	return (unsigned)fpcr;
+}
+
+static void set_control(uint64_t fpcr)
+{
+	__asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
 }
 
 __attribute__((noinline)) static int send(int sig)
 {
-	return (int)syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig);
+	register long x19 __asm__("x19") = MAGIC;
+	register long x20 __asm__("x20") = MAGIC + 1, x21 __asm__("x21") = MAGIC + 2;
+	register long x22 __asm__("x22") = MAGIC + 3, x23 __asm__("x23") = MAGIC + 4;
+	long pid = getpid(), tid = (long)syscall(SYS_gettid);
+	register long x8 __asm__("x8") = SYS_tgkill, x0 __asm__("x0") = pid;
+	register long x1 __asm__("x1") = tid, x2 __asm__("x2") = sig;
+	unsigned before = control();
+	int result;
+
+	set_control(before | 1 << 24); /* flush to zero */
+	__asm__ volatile("svc #0"
+			 : "+r"(x0), "+r"(x19), "+r"(x20), "+r"(x21), "+r"(x22), "+r"(x23)
+			 : "r"(x8), "r"(x1), "r"(x2)
+			 : "memory");
+	result = (x19 == MAGIC) + (x20 == MAGIC + 1) + (x21 == MAGIC + 2) + (x22 == MAGIC + 3) +
+		 (x23 == MAGIC + 4) + 10 * (control() == (before | 1 << 24));
+	set_control(before);
+	return result;
 }
 #endif
 
