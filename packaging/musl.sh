@@ -44,6 +44,7 @@ END
 	rm -f lib/libiberty.a
 	ar rcs lib/libiberty.a cp-demangle.o rust-demangle.o checked.o
 )
-# The library defines the table of characters that the demanglers need; configure's test lacks it.
+# The library defines the table of characters that the demanglers need; configure's test lacks it. musl-gcc makes no
+# .eh_frame_hdr and no build id, as compilers that are made for musl do.
 "$source/configure" --disable-tool CC=musl-gcc ac_cv_lib_iberty_rust_demangle_callback=yes \
-	CPPFLAGS="-idirafter $PWD/sysroot/include" LDFLAGS="-L$PWD/sysroot/lib" "$@"
+	CPPFLAGS="-idirafter $PWD/sysroot/include" LDFLAGS="-L$PWD/sysroot/lib -Wl,--eh-frame-hdr,--build-id" "$@"
