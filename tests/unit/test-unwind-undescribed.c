@@ -161,7 +161,7 @@ TEST(test_an_aligned_stack_pointer)
 }
 
 /* As codecs are written: words of its own above sp, a loop, and nothing that tells of either. */
-int codec(void), calls_first(void), reloads_sp(void);
+int codec(void), asserts(void), goes_round(void), calls_first(void), reloads_sp(void);
 __asm__(".text\n.p2align 4\n.type codec, @function\ncodec:\n"
 	"\tpush %rax\n\tpush %rbx\n\tpush %r12\n\tsub $24, %rsp\n"
 	"\tvmovdqa %ymm3, (%r8)\n\tmov 8(%rsp), %rbx\n\txor %r12d, %r12d\n"
@@ -169,6 +169,12 @@ __asm__(".text\n.p2align 4\n.type codec, @function\ncodec:\n"
 	"\tadd $24, %rsp\n\tpop %r12\n\tjmp 1f\n\thlt\n1:\tpop %rbx\n\tpop "
 	"%rax\n\tvzeroupper\n\tret\n"
 	".size codec, . - codec\n.p2align 4\n"
+	".type asserts, @function\nasserts:\n"
+	"\tsub $24, %rsp\n\tjbe 1f\n\thlt\n1:\tmov 8(%rsp), %rbx\n\tjne 2f\n\tud2\n"
+	"2:\tadd $24, %rsp\n\tret\n.size asserts, . - asserts\n.p2align 4\n"
+	".type goes_round, @function\ngoes_round:\n"
+	"\tsub $24, %rsp\n1:\tdec %eax\n\tje 2f\n\tnop\n\tjmp 1b\n"
+	"2:\tadd $24, %rsp\n\tret\n.size goes_round, . - goes_round\n.p2align 4\n"
 	".type calls_first, @function\ncalls_first:\n"
 	"\tsub $24, %rsp\n\tnop\n\tcall *%r11\n\tadd $24, %rsp\n\tret\n"
 	".size calls_first, . - calls_first\n.p2align 4\n"
@@ -190,6 +196,32 @@ TEST(test_code_without_description_is_read_on_to_its_return)
 	check_leaf(codec, 13);
 	check_leaf(codec, 18);
 	check_leaf(codec, 24);
+	generated_unmap(leaf.code);
+}
+
+/* musl's allocator: an instruction that ends the process if what it checks is wrong. */
+TEST(test_traps_that_are_jumped_over)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[0] = leaf.words[2] = generated_return(leaf.code, 1);
+	leaf.words[3] = generated_return(leaf.code, 0);
+	check_leaf(asserts, 4);
+	check_leaf(asserts, 7);
+	check_leaf(asserts, 12);
+	generated_unmap(leaf.code);
+}
+
+/* musl's qsort: the way out of the loop is in its middle. */
+TEST(test_loops_are_left_where_they_end)
+{
+	if (!begin_leaf())
+		SKIP("no executable memory");
+	leaf.words[0] = leaf.words[2] = generated_return(leaf.code, 1);
+	leaf.words[3] = generated_return(leaf.code, 0);
+	check_leaf(goes_round, 6);
+	check_leaf(goes_round, 8);
+	check_leaf(goes_round, 9);
 	generated_unmap(leaf.code);
 }
 

@@ -4,9 +4,10 @@
  * cryptography).
  *
  * One path is read that the code may take: straight on at conditional jumps and after calls, to the
- * target of other jumps. The effect of each instruction on sp is known (cfi_insn.h), or the reading
- * ends. So the position of the return address is not a guess. The only assumption is that the code
- * is left in the usual way, which the caller checks by the instruction before the address.
+ * target of other jumps, and of those that jump over an instruction that ends the process. The
+ * effect of each instruction on sp is known (cfi_insn.h), or the reading ends. So the position of
+ * the return address is not a guess. The only assumption is that the code is left in the usual way,
+ * which the caller checks by the instruction before the address.
  */
 
 #include "unwind/signal/unwind_signal.h"
@@ -16,13 +17,14 @@
 
 /* Limit of instructions; the longest straight pieces, in codecs, have 1,500. */
 #define INSNS_MAX 2048
-#define JUMPS_MAX 16  /* limit of jumps; ends loops, as conditional exits aren't followed */
+#define JUMPS_MAX 16  /* limit of jumps; ends loops that have no end */
 #define ENDS_WITHIN 8 /* number of instructions within which code that ends the process does so */
 #define FRAME_MAX ((int64_t)1 << 20)
 /* Bytes read at once. A copy by the kernel costs a system call each time. */
 #define WINDOW 64
 #define WINDOW_COPIED 256
 #define NOWHERE INT64_MAX
+#define HALT 0xf4
 
 _Static_assert(WINDOW >= 2 * CP_INSN_BYTES, "a window holds more than one instruction");
 
@@ -34,6 +36,8 @@ struct reading {
 	int64_t fresh; /* words below this are written before the code returns: the code won't read
 			  their present values */
 	int64_t kept[CP_CFI_COLUMNS]; /* where the frame's own value of each column is saved */
+	uint64_t back;		      /* the last place that jumps back, so far */
+	bool loops;		      /* that jump ends a loop */
 	bool copy;
 	uint64_t window_at;
 	size_t filled;				       /* bytes in the window; zeros follow them */
@@ -143,12 +147,38 @@ static bool take_insn(struct reading *r, const struct cp_insn *i)
 	}
 }
 
+/* The code goes round in a loop if it jumps back from the same place, or from before it, again. In
+ * the next round the first conditional jump out of the loop is taken. */
+static void leave_loop(struct reading *r, struct cp_insn *i)
+{
+	uint64_t to = r->pc + i->size + (uint64_t)(int64_t)i->by;
+
+	if (i->kind == CP_INSN_JUMPS && to <= r->pc) {
+		if (r->pc > r->back)
+			r->back = r->pc;
+		else
+			r->loops = true;
+	} else if (i->kind == CP_INSN_PLAIN && i->by > 0 && r->loops && to > r->back) {
+		i->kind = CP_INSN_JUMPS;
+		r->loops = false;
+	}
+}
+
+/* Is the instruction at pc one that ends the process: hlt, ud2? */
+static bool is_trap(const struct reading *r)
+{
+	const uint8_t *code = r->window + (r->pc - r->window_at);
+
+	return code[0] == HALT || (code[0] == 0x0f && code[1] == 0x0b);
+}
+
 /* Not inlined because of its window: few samples come here. */
 __attribute__((noinline)) bool cp_cfi_forward_reads_on(struct cp_cfi_frame *f, bool copy,
 						       struct cp_cfi_forward *to)
 {
 	struct reading r = { .f = f, .to = to, .pc = f->regs.r[CP_REG_PC], .copy = copy };
 	unsigned jumps = 0;
+	int32_t over = 0; /* how far the instruction before, a conditional jump, may go */
 
 	to->restored = to->lost = 0;
 	r.fresh = INT64_MIN / 2;
@@ -164,6 +194,10 @@ __attribute__((noinline)) bool cp_cfi_forward_reads_on(struct cp_cfi_frame *f, b
 			return read_word(&r, r.sp, &to->ra);
 		}
 		jumps += i.kind == CP_INSN_JUMPS;
+		if (over > 0 && is_trap(&r))
+			i = (struct cp_insn){ .kind = CP_INSN_JUMPS, .by = over };
+		over = i.kind == CP_INSN_PLAIN ? i.by : 0;
+		leave_loop(&r, &i);
 		if (!take_insn(&r, &i))
 			return false;
 	}
@@ -210,8 +244,6 @@ bool cp_cfi_forward_reaches(uint64_t from, uint64_t pc, bool copy)
 	}
 	return r.pc == pc;
 }
-
-#define HALT 0xf4
 
 bool cp_cfi_forward_never_returns(uint64_t pc, bool copy)
 {
