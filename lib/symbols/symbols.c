@@ -157,8 +157,8 @@ static int use_dynsym(struct lookup *l)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Gives target T the start of its function, or of the code without FDEs around it, which is one
- * function for a reader: else each address of it would be one. */
+/* Gives target T the start of its function, or of the code around it between two symbols that no
+ * FDE covers, which is one function for a reader: else each address of it would be one. */
 static void place_target(struct lookup *l, struct cp_symtab_target *t)
 {
 	struct cp_symbol_query *q = t->query;
@@ -173,6 +173,8 @@ static void place_target(struct lookup *l, struct cp_symtab_target *t)
 	if (!code)
 		return;
 	gap = l->has_fdes ? cp_ehfunc_gap(&l->fdes, t->vaddr) : 0;
+	if (t->below.value + t->below.size > gap)
+		gap = t->below.value + t->below.size;
 	q->address = gap > code->start && gap <= t->vaddr ? gap : code->start;
 	if (!cp_elf_offset_of(&l->layout, q->address, &q->start))
 		q->start++;

@@ -477,10 +477,9 @@ int cp_perfmap_lines(int fd, cp_line_taker *take, void *to);
 
 /* A symbol that may name an address. */
 struct cp_symtab_entry {
-	uint64_t value;
+	uint64_t value, size;
 	uint32_t name; /* offset in the table's names */
 	uint8_t rank;  /* by kind and binding, 0 = no symbol; higher is better */
-	bool sized;
 };
 
 struct cp_ehfunc;

@@ -168,9 +168,9 @@ static bool better_below(struct scan *s, const struct cp_symtab_entry *a,
 {
 	if (a->value != b->value)
 		return a->value > b->value;
-	if (a->sized != b->sized)
-		return a->sized;
-	return !a->sized && better_cover(s, a, b);
+	if (!a->size != !b->size)
+		return a->size;
+	return !a->size && better_cover(s, a, b);
 }
 
 static void offer_cover(struct scan *s, const struct cp_symtab_entry *a, size_t i, uint64_t size)
@@ -190,7 +190,7 @@ static inline bool is_for_nobody(const struct cp_symtab_target *next, const Elf6
 
 static inline void consider(struct scan *s, const Elf64_Sym *sym)
 {
-	struct cp_symtab_entry a = { sym->st_value, sym->st_name, 0, sym->st_size != 0 };
+	struct cp_symtab_entry a = { sym->st_value, sym->st_size, sym->st_name, 0 };
 	size_t i = first_at(s, a.value);
 	struct cp_symtab_entry *below;
 
@@ -274,7 +274,7 @@ static const struct cp_symtab_entry *winner(const struct scan *s, size_t i,
 
 	if (t->cover.rank)
 		return &t->cover;
-	return below->rank && !below->sized && reaches(s, below, t->vaddr) ? below : NULL;
+	return below->rank && !below->size && reaches(s, below, t->vaddr) ? below : NULL;
 }
 
 static int name_targets(struct scan *s, struct cp_arena *names)
@@ -288,6 +288,7 @@ static int name_targets(struct scan *s, struct cp_arena *names)
 
 		if (s->targets[i].below.rank)
 			below = s->targets[i].below;
+		s->targets[i].below = below;
 		w = winner(s, i, &below);
 		if (!w)
 			continue;

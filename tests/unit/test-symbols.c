@@ -100,10 +100,11 @@ static void check_stripped(const char *name)
 	ask_sizeless(name, 8, q, vaddr);
 	CHECK_STR(q[WITH_FDE].name, "with_fde");
 	CHECK(!q[GAP].name && !q[WITHOUT_FDE].name && !q[LOST].name && !q[COVERED].name);
-	/* One function, not one for each address: the code after one FDE and before the next. */
+	/* One function, not one for each address: the code from one FDE's end, or one symbol, to
+	 * the next. */
 	CHECK_EQ(q[GAP].address, vaddr[GAP]);
-	CHECK_EQ(q[LOST].address, vaddr[GAP]);
-	CHECK(q[LOST].start && q[LOST].start == q[GAP].start &&
+	CHECK_EQ(q[LOST].address, vaddr[WITHOUT_FDE]);
+	CHECK(q[LOST].start && q[LOST].start != q[GAP].start &&
 	      q[LOST].start == q[WITHOUT_FDE].start);
 	/* A symbol may be where it begins, which is another function. */
 	CHECK(q[GAP].start != q[GAP].offset - 8);
@@ -131,6 +132,38 @@ TEST(test_symbols_without_size_claim_no_stripped_code)
 	CHECK_STR(q[COVERED].name, "covered");
 	check_stripped("stripped.so");
 	check_stripped("no-locals.so");
+}
+
+/* As in musl: no unwind table, and functions without names between others. */
+TEST(test_code_between_two_symbols_is_one_function)
+{
+	static const char text[] =
+		"extern char first[], one[], second[], other[], third[];\n"
+		"void *const sizeless[] = { first, one, second, other, third };\n"
+		"#define NAMED(f) \"\\t.globl \" f \"\\n\\t.type \" f \", @function\\n\" \\\n"
+		"	f \": .zero 16\\n\\t.size \" f \", 16\\n\"\n"
+		"__asm__(\".pushsection .assembly, \\\"ax\\\"\\n\"\n"
+		"	\".globl one\\n.globl other\\n.hidden one\\n.hidden other\\n\"\n"
+		"	NAMED(\"first\") \"one: .zero 32\\n\" NAMED(\"second\")\n"
+		"	\"other: .zero 32\\n\" NAMED(\"third\") \".popsection\\n\");\n";
+	enum { FIRST, ONE, SECOND, OTHER };
+	struct cp_symbol_query q[PLACES];
+	uint64_t vaddr[PLACES];
+	char source[160];
+
+	snprintf(source, sizeof(source), "%s/between.c", fixture.dir);
+	fixture_write(source, text, sizeof(text) - 1);
+	CHECK(fixture_run("cd %s && ${CC:-cc} -O1 -fPIC -shared -s -Wl,--no-eh-frame-hdr "
+			  "-o between.so between.c",
+			  fixture.dir));
+	ask_sizeless("between.so", 24, q, vaddr);
+	CHECK(!q[ONE].name && !q[OTHER].name);
+	CHECK_EQ(q[ONE].address, vaddr[ONE]);
+	CHECK_EQ(q[OTHER].address, vaddr[OTHER]);
+	CHECK(q[ONE].start && q[ONE].start != q[OTHER].start);
+	ask_sizeless("between.so", 8, q, vaddr);
+	CHECK_STR(q[SECOND].name, "second");
+	CHECK_EQ(q[OTHER].address, vaddr[OTHER]);
 }
 
 /* nasm keeps local labels as symbols with the name of their function: "sad.loop". */
