@@ -15,6 +15,7 @@
 
 #include "system.h"
 #include "clock.h"
+#include "mutex_word.h"
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER,
 		       third = PTHREAD_MUTEX_INITIALIZER;
@@ -91,7 +92,7 @@ static void start(void *(*const threads[])(void *))
 /* Until somebody waits for M. */
 static void await_waiter(pthread_mutex_t *m)
 {
-	while (__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) != 2)
+	while (!mutex_is_awaited(m))
 		nap(10000000);
 }
 

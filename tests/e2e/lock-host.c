@@ -18,6 +18,7 @@
 
 #include "system.h"
 #include "clock.h"
+#include "mutex_word.h"
 
 #define THREADS 8
 #define HOLD_NS 1000000
@@ -410,7 +411,7 @@ NOINLINE static void rare_holder(void)
 	rare.had = now_ns();
 	nap(RARE_NS);
 	rare.gave = now_ns();
-	rare_is_seen = __atomic_load_n(&host_mutex.__data.__lock, __ATOMIC_RELAXED) == 2;
+	rare_is_seen = mutex_is_awaited(&host_mutex);
 	pthread_mutex_unlock(&host_mutex);
 	STAYS;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "mutex_word.h"
 
 #define SHORT_NS 1000000
 #define LONG_NS 60000000
@@ -72,7 +73,7 @@ int main(void)
 		pthread_mutex_lock(&the_lock);
 		pthread_barrier_wait(&held);
 		/* 2: a thread sleeps for the lock. */
-		while (__atomic_load_n(&the_lock.__data.__lock, __ATOMIC_RELAXED) != 2)
+		while (!mutex_is_awaited(&the_lock))
 			usleep(50);
 		nanosleep(&hold, NULL);
 		pthread_mutex_unlock(&the_lock);

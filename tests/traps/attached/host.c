@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "attach.h"
+#include "mutex_word.h"
 
 #define EARLY 3
 #define BLOCKS 2000
@@ -67,7 +68,7 @@ __attribute__((noinline)) static void hold_work(void)
 		sem_post(&held);
 		sem_wait(&waits);
 		/* Until the other one waits. */
-		while (__atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) != 2)
+		while (!mutex_is_awaited(&mutex))
 			usleep(100);
 		usleep(1000);
 		pthread_mutex_unlock(&mutex);

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "mutex_word.h"
+
 pthread_mutex_t plugin_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t there;
 
@@ -21,8 +23,8 @@ void hold_in_plugin(void)
 
 	pthread_mutex_lock(&plugin_lock);
 	pthread_barrier_wait(&there);
-	/* Till somebody waits, in glibc's word, and a little longer. */
-	while (*(volatile int *)&plugin_lock.__data.__lock != 2)
+	/* Till somebody waits, and a little longer. */
+	while (!mutex_is_awaited(&plugin_lock))
 		nanosleep(&t, NULL);
 	nanosleep(&t, NULL);
 	pthread_mutex_unlock(&plugin_lock);

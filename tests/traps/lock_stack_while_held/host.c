@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "host.h"
+#include "mutex_word.h"
 
 #define DEPTH 24
 #define WHILE_MS 3000
@@ -60,8 +61,7 @@ __attribute__((noinline)) static void bottom(void)
 {
 	pthread_mutex_lock(&lock);
 	pthread_barrier_wait(&there);
-	/* glibc's word, when somebody sleeps. */
-	while (*(volatile int *)&lock.__data.__lock != 2)
+	while (!mutex_is_awaited(&lock))
 		nap(1000000);
 	take_away();
 	pthread_mutex_unlock(&lock);
