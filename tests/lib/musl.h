@@ -18,10 +18,11 @@
 
 static inline void (*sysv_signal(int sig, void (*handler)(int)))(int)
 {
-	struct sigaction act = { .sa_handler = handler,
-				 .sa_flags = (int)SA_RESETHAND | SA_NODEFER },
-			 old;
+	struct sigaction act, old;
 
+	memset(&act, 0, sizeof(act));
+	act.sa_handler = handler;
+	act.sa_flags = (int)SA_RESETHAND | SA_NODEFER;
 	return sigaction(sig, &act, &old) ? SIG_ERR : old.sa_handler;
 }
 
@@ -31,9 +32,10 @@ static inline void (*sysv_signal(int sig, void (*handler)(int)))(int)
 static inline int musl_mask(int how, int mask)
 {
 	const uint64_t bits = (unsigned)mask;
-	sigset_t set = { 0 }, old;
+	sigset_t set, old;
 	int was;
 
+	sigemptyset(&set);
 	memcpy(&set, &bits, sizeof(bits));
 	if (sigprocmask(how, &set, &old))
 		return -1;
@@ -49,8 +51,12 @@ static inline int close_range(unsigned first, unsigned last, int flags)
 /* To the calling thread. */
 static inline int pthread_sigqueue(pthread_t self, int sig, union sigval value)
 {
-	siginfo_t si = { .si_code = SI_QUEUE, .si_pid = getpid(), .si_uid = getuid() };
+	siginfo_t si;
 
+	memset(&si, 0, sizeof(si));
+	si.si_code = SI_QUEUE;
+	si.si_pid = getpid();
+	si.si_uid = getuid();
 	si.si_value = value;
 	return syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), sig, &si) ? errno : 0;
 }

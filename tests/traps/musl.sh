@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: musl.sh TRAP... -- PROGRAM...
-# make musl-check: runs the traps' scripts (all, if none is named) with programs that musl-gcc compiles and the library
-# for musl, in musl/ below the build directory. tests/traps/musl.txt says which traps don't apply. Prints a line for
-# each trap that fails, and the numbers.
+# make musl-check: runs the traps' scripts with programs that musl-gcc compiles and the library for musl, in musl/ below
+# the build directory: the TRAPs, or all but those that do not apply as tests/traps/musl.txt says. Prints a line for each
+# trap that fails, and the numbers.
 #
 # The programs that start the traps' own (env, sh, timeout) are glibc's, which refuse a library of musl's. LD_PRELOAD
 # names it by $LIB, which glibc's loader replaces by the folder of its libraries and musl's doesn't: in glibc's
@@ -15,7 +15,8 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	shift
 done
 shift
-[ ${#traps[@]} != 0 ] || mapfile -t traps < <(cd "$srcdir/tests/traps" && dirname */run.sh)
+named=${#traps[@]}
+[ "$named" != 0 ] || mapfile -t traps < <(cd "$srcdir/tests/traps" && dirname */run.sh)
 tools=$PWD
 srcdir=$(cd "$srcdir" && pwd)
 cd musl || exit
@@ -29,11 +30,12 @@ cp "$both/lib/libcprof.so" "$both/lib64/"
 cp "$both/lib/libcprof.so" "$both/lib/$(uname -m)-linux-gnu/"
 ln -sf "$tools"/tests/tools/* tests/tools/
 export CP_LIBRARY="$both/\$LIB/libcprof.so" srcdir
-export CC="$CC -idirafter $PWD/sysroot/include" LD_LIBRARY_PATH=$PWD/.libs
+export CC="$CC -idirafter $PWD/sysroot/include" CXX="bash $srcdir/tests/lib/musl-g++.sh -idirafter $PWD/sysroot/include"
+export LD_LIBRARY_PATH=$PWD/.libs
 
 passed=0 failed=0 others=0
 for trap in "${traps[@]}"; do
-	if reason=$(grep "^$trap[[:blank:]]" "$srcdir/tests/traps/musl.txt"); then
+	if [ "$named" = 0 ] && grep -q "^$trap[[:blank:]]" "$srcdir/tests/traps/musl.txt"; then
 		others=$((others + 1))
 		continue
 	fi
@@ -41,7 +43,7 @@ for trap in "${traps[@]}"; do
 	needed=$(bash "$srcdir/tests/needed.sh" "tests/traps/$trap/run.sh" -- "$@" | grep -v '^tests/tools/')
 	# What a script doesn't need after all may not compile.
 	# shellcheck disable=SC2086
-	[ -z "$needed" ] || "$MAKE" -k -s $needed >"$log.make" 2>&1
+	[ -z "$needed" ] || "$MAKE" -k -s CXX="$CXX" $needed >"$log.make" 2>&1
 	timeout -k 10 300 bash "$srcdir/tests/traps/$trap/run.sh" >"$log" 2>&1 </dev/null
 	case $? in
 	0) passed=$((passed + 1)) ;;
