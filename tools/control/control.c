@@ -163,8 +163,8 @@ static char *no_reply(int pid, int err)
 	switch (err) {
 	case -ECONNRESET:
 		return ct_memory_printf(
-			"process %s does not answer this user: ask as its user with its group, or "
-			"as root, who alone may ask a process with capabilities",
+			"process %s is ending, or does not answer this user: ask as its user with "
+			"its group, or as root, who alone may ask a process with capabilities",
 			name);
 	case -EPROTO:
 		return ct_memory_printf("process %s has a libcprof of another version: ask with "
