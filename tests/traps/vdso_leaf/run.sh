@@ -23,6 +23,8 @@ if command -v strace >/dev/null &&
 	skip "the vdso makes system calls here"
 fi
 for unwinder in dwarf libunwind; do
+	# libunwind 1.6 ends nearly all stacks early there.
+	[ "$unwinder-$(uname -m)" != libunwind-aarch64 ] || continue
 	CPROF_UNWIND=$unwinder profiles_well profiled "$unwinder" "$work/clock"
 	check_stack "$work/$unwinder.pb" '	__(vdso|kernel)_clock_gettime;(clock_gettime;)?ask;main;'
 	has_go && { mappings "$work/$unwinder.pb" | grep -q ' \[vdso\] ' || fail "no mapping [vdso]"; }
