@@ -53,7 +53,7 @@ check_quiet plain
 profiled kernel "$host" copies
 check_valid "$work/kernel.pb"
 if grep -qv '^0000000000000000' /proc/kallsyms 2>/dev/null; then
-	check_stack "$work/kernel.pb" 'entry_SYSCALL_64[^;]*;.*read;copies;main'
+	check_stack "$work/kernel.pb" '(entry_SYSCALL_64|el0t_64_sync)[^;]*;.*read;copies;main'
 else
 	check_stack "$work/kernel.pb" '\[kernel\];.*read;copies;main'
 fi
