@@ -5,9 +5,10 @@
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/hosts/cpu-host
 for frequency in 99 1000 4000 99-unchecked; do
-	mode=threads
-	[ "$frequency" = 99-unchecked ] && mode=unchecked
-	CPUPROFILE_FREQUENCY=${frequency%-*} ends_well profiled "f$frequency" "$host" $mode 2 0.7
+	does="threads 2"
+	[ "$frequency" = 99-unchecked ] && does="unchecked 1"
+	# shellcheck disable=SC2086
+	CPUPROFILE_FREQUENCY=${frequency%-*} ends_well profiled "f$frequency" "$host" $does 0.7
 	check_valid "$work/f$frequency.pb"
 	total=$("$pprof_check" --total "$work/f$frequency.pb" | sed -n 's/^cpu nanoseconds //p')
 	used=$(tail -n 1 "$work/f$frequency.err")
@@ -22,4 +23,6 @@ for frequency in 99 1000 4000 99-unchecked; do
 		grep -q "frequency $frequency Hz, period $((1000000000 / frequency)) ns" ||
 		fail "$frequency Hz: the period is not in the comments"
 done
+# A long time after the kernel's last look is the last stack's.
+check_no_stack "$work/f99-unchecked.pb" '\[not sampled\]'
 finish

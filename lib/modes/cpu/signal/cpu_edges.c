@@ -59,7 +59,7 @@ bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most)
 {
 	struct account *a = account_of(e);
 	int64_t back = cp_load_relaxed(&e->credit) ? e->taken : 0;
-	bool fits = cp_load_relaxed(&a->balance) + back < most;
+	bool fits = cp_load_relaxed(&a->balance) + back < most && (int64_t)missed <= most;
 
 	cp_store_relaxed(&a->start, e->start);
 	cp_add_relaxed(&a->ends, 1);

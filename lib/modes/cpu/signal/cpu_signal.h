@@ -40,8 +40,9 @@ void cp_cpu_edges_begin(struct cp_cpu_edge *e, uint64_t expiries, uint64_t late)
 /* The thread's first tick came at CPU clock NOW. Returns the credited expiries that count. In the
  * thread's handler. */
 uint64_t cp_cpu_edges_first_tick(struct cp_cpu_edge *e, uint64_t now);
-/* The thread ends: MISSED expiries came after its last tick. Returns false if the account already
- * has MOST or more, and doesn't take them: new threads don't use as many as are missed. */
+/* The thread ends: MISSED expiries came after its last tick. Returns false, and doesn't take them,
+ * if the account already has MOST or more, because new threads don't use as many as are missed, or
+ * if they are more than MOST: the kernel hasn't looked for long. */
 bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
 
 /* A thread that ended has used EACH ns after its end was told, on average: puts what the accounts
