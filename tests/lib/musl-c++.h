@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the host's C++ library, which is made for glibc, needs in a program of musl. musl-g++.sh
- * includes it in front of each source file. */
+/* Lets a program for musl use the host's C++ library, which was built for glibc. musl-g++.sh
+ * includes this file before each source file. */
 #ifndef TESTS_LIB_MUSL_CXX_H
 #define TESTS_LIB_MUSL_CXX_H
 

@@ -361,8 +361,8 @@ static char *wait_for_end(struct attachment *a)
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 	}
 	answer(a, CT_CODE_READ);
-	/* The next attach finds the room unused, and a profile no thread of ours that blocks all
-	 * signals. */
+	/* The next attach must find the room unused. A profile must not take our thread, which
+	 * blocks all signals, for the program's. */
 	while (ct_now() - began < LIMIT_SECONDS &&
 	       (is_under_way(a, a->seen.helper) || a->seen.left != CT_CODE_LEFT) &&
 	       ct_space_read(&a->space, a->words, &a->seen, sizeof(a->seen)))
