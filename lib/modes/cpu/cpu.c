@@ -40,14 +40,14 @@ static void note_failure(int err)
 
 static void begin_timer(struct cp_thread *t, uint64_t from)
 {
-	note_failure(cp_cpu_timer_create(t, from));
+	note_failure(cp_cpu_timer_create(t, from, 0));
 }
 
 /* Runs in T's handler, which has T's clocks for itself. */
 static void replace_event(struct cp_thread *t)
 {
 	cp_count(CP_COUNT_EVENT_FAILURES, 1);
-	if (cp_cpu_timer_create(t, cp_cpu_clock_of(t)) < 0)
+	if (cp_cpu_timer_create(t, cp_cpu_clock_of(t), 0) < 0)
 		cp_count(CP_COUNT_TIMER_FAILURES, 1);
 }
 
@@ -189,6 +189,15 @@ static bool blocks_prof_locked(struct cp_thread *t)
 	return cp_self.thread == t ? has_prof(timers.oldmask) : blocks_prof(t->tid);
 }
 
+/* Return the periods after T's last kernel tick, until its CPU clock NOW. If T itself has blocked
+ * SIGPROF, by a call that the library didn't see, more than a few ticks stay unsampled. */
+static uint64_t missed_locked(struct cp_thread *t, uint64_t now)
+{
+	uint64_t missed = cp_cpu_timer_missed(t, now), most = cp_cpu_timer_usually_missed();
+
+	return missed > most && blocks_prof_locked(t) ? most : missed;
+}
+
 static unsigned count_blocking(void)
 {
 	int self = cp_sys_gettid();
@@ -298,7 +307,7 @@ static void delete_clock(struct cp_thread *t)
 static void end_period(struct cp_thread *t)
 {
 	uint64_t now = cp_cpu_clock_of(t);
-	uint64_t missed = cp_cpu_timer_missed(t, now, blocks_prof_locked);
+	uint64_t missed = missed_locked(t, now);
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 
 	c->period_end = now;
@@ -315,7 +324,7 @@ static void begin_period(struct cp_thread *t)
 
 	forget_own(t);
 	if (c->had_timer)
-		note_failure(cp_cpu_timer_again(t, c->period_end, c->period_before));
+		note_failure(cp_cpu_timer_create(t, c->period_end, c->period_before));
 	else if (c->had_clock)
 		begin_clock(t, c->period_end);
 	c->had_timer = c->had_clock = false;
@@ -356,14 +365,25 @@ static bool is_unused(void)
 	return !cp_load_seqcst(&used);
 }
 
-void cp_cpu_thread_begin(struct cp_thread *t)
+/* CHANGE T's clock under the lock, which blocks all signals: no sample of T interrupts it. */
+static void change_clock(struct cp_thread *t, void (*change)(struct cp_thread *t))
 {
 	if (is_unused())
 		return;
 	cp_futex_lock_acquire(&timers);
-	/* The kernel's part of its begin is a new thread's own, too. */
-	begin_from(t, cp_self.thread == t && t->start ? 0 : cp_cpu_clock_of(t));
+	change(t);
 	cp_futex_lock_release(&timers);
+}
+
+/* The kernel's part of its begin is a new thread's own, too. */
+static void begin_new_locked(struct cp_thread *t)
+{
+	begin_from(t, cp_self.thread == t && t->start ? 0 : cp_cpu_clock_of(t));
+}
+
+void cp_cpu_thread_begin(struct cp_thread *t)
+{
+	change_clock(t, begin_new_locked);
 }
 
 static void look_at(struct cp_thread *t)
@@ -387,11 +407,7 @@ static void begin_again_locked(struct cp_thread *t)
 
 void cp_cpu_thread_again(struct cp_thread *t)
 {
-	if (is_unused())
-		return;
-	cp_futex_lock_acquire(&timers);
-	begin_again_locked(t);
-	cp_futex_lock_release(&timers);
+	change_clock(t, begin_again_locked);
 }
 
 void cp_cpu_settle(uint64_t cpu_ns)
@@ -419,7 +435,7 @@ static void end_locked(struct cp_thread *t)
 {
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
 	uint64_t now = counts ? cp_cpu_clock_of(t) : 0;
-	uint64_t missed = counts ? cp_cpu_timer_missed(t, now, blocks_prof_locked) : 0;
+	uint64_t missed = counts ? missed_locked(t, now) : 0;
 	struct cp_event event;
 
 	if (counts)
@@ -448,12 +464,7 @@ static void end_locked(struct cp_thread *t)
 
 void cp_cpu_thread_end(struct cp_thread *t)
 {
-	if (is_unused())
-		return;
-	/* The lock blocks all signals: no other sample may interrupt this one. */
-	cp_futex_lock_acquire(&timers);
-	end_locked(t);
-	cp_futex_lock_release(&timers);
+	change_clock(t, end_locked);
 }
 
 void cp_cpu_fork_locks(void)

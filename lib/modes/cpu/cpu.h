@@ -95,17 +95,16 @@ uint64_t cp_cpu_timer_first(void);
 /* Return the most expiries that a thread may be credited with at its begin (cpu_signal.h), unless
  * others have missed more. */
 int64_t cp_cpu_timer_credit(void);
-/* Create and start T's timer, which counts what T uses from its CPU clock FROM on. Returns 0 or a
- * negative errno; -ESRCH if T has just ended. */
-int cp_cpu_timer_create(struct cp_thread *t, uint64_t from);
-/* The same in the middle of T's life: T gets no credit for its begin, but keeps one that it had, in
- * periods of BEFORE ns. */
-int cp_cpu_timer_again(struct cp_thread *t, uint64_t from, uint64_t before);
+/* Create and start T's timer, which counts what T uses from its CPU clock FROM on. With BEFORE, the
+ * period in ns of the timer that T had until now, T gets no credit for its begin, but keeps one
+ * that it had; 0: T had no timer. Returns 0 or a negative errno; -ESRCH if T has just ended. */
+int cp_cpu_timer_create(struct cp_thread *t, uint64_t from, uint64_t before);
 /* Delete T's timer, if any. */
 void cp_cpu_timer_delete(struct cp_thread *t);
 /* Return the number of periods after T's last kernel tick. Call at T's end, with its CPU clock
- * NOW. 0 without a timer. BLOCKS tells whether T blocks SIGPROF; it is called if they are many. */
-uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now,
-			     bool (*blocks)(struct cp_thread *t));
+ * NOW. 0 without a timer. */
+uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now);
+/* Return the most that these usually are: a few ticks. */
+uint64_t cp_cpu_timer_usually_missed(void);
 
 #endif

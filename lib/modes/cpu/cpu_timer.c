@@ -18,7 +18,6 @@
 static uint64_t phase;	    /* golden-ratio sequence, random start */
 static uint64_t late_phase; /* the same with the square root of 2 */
 static uint64_t tick;	    /* length of the kernel's tick, ns */
-static uint64_t usual_tail; /* the most CPU time by which the kernel's tick may be late, usually */
 
 static void seed_phase(void)
 {
@@ -54,9 +53,7 @@ static void begin_edge(struct cp_thread *t, uint64_t now, uint64_t first)
 			   now + draw_delay(&late_phase, ROOT, tick));
 }
 
-/* The first expiry comes FIRST ns after T's CPU clock FROM. BEFORE: the period of the timer that T
- * had until now; 0 = none. */
-static int create(struct cp_thread *t, uint64_t from, uint64_t before)
+int cp_cpu_timer_create(struct cp_thread *t, uint64_t from, uint64_t before)
 {
 	uint64_t first = cp_cpu_timer_first();
 	int id = cp_thread_timer_create(t, CPROF_CPU), err;
@@ -75,16 +72,6 @@ static int create(struct cp_thread *t, uint64_t from, uint64_t before)
 	if (err < 0)
 		cp_cpu_timer_delete(t);
 	return err;
-}
-
-int cp_cpu_timer_create(struct cp_thread *t, uint64_t from)
-{
-	return create(t, from, 0);
-}
-
-int cp_cpu_timer_again(struct cp_thread *t, uint64_t from, uint64_t before)
-{
-	return create(t, from, before);
 }
 
 void cp_cpu_timer_delete(struct cp_thread *t)
@@ -108,7 +95,6 @@ void cp_cpu_timer_fork_begin(void)
 
 void cp_cpu_timer_period_changed(void)
 {
-	usual_tail = 4 * tick + cp_cpu_state.period_ns;
 	/* With a shorter period, each tick is a sample whatever the steps. */
 	cp_store_relaxed(&cp_cpu_state.shuffled, cp_cpu_state.period_ns > tick);
 }
@@ -125,16 +111,19 @@ void cp_cpu_timer_prepare(void)
 /* The kernel checks a thread's timer when its tick finds the thread running. Expiries after the
  * last such tick would be lost, and with them most of the time of short threads; on average that is
  * half a tick's time. It is more when threads share a processor: Linux 6.18 has left a thread that
- * is always preempted unchecked for half a second. Where the thread itself has blocked SIGPROF, by
- * a call that the library didn't see, more than a few ticks stay unsampled. */
-uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now, bool (*blocks)(struct cp_thread *t))
+ * is always preempted unchecked for half a second. */
+uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now)
 {
-	uint64_t missed, most = usual_tail / cp_cpu_state.period_ns;
+	uint64_t missed;
 
 	if (cp_cpu_of(t)->timer == CP_NO_TIMER)
 		return 0;
 	missed = cp_cpu_event_passed(cp_cpu_of(t), now);
 	missed = cp_cpu_event_of_program(t, missed, cp_cpu_of(t)->step);
-	missed = cp_cpu_event_in_periods(cp_cpu_of(t), missed);
-	return missed > most && blocks(t) ? most : missed;
+	return cp_cpu_event_in_periods(cp_cpu_of(t), missed);
+}
+
+uint64_t cp_cpu_timer_usually_missed(void)
+{
+	return 1 + 4 * tick / cp_cpu_state.period_ns;
 }

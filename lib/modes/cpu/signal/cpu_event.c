@@ -133,7 +133,7 @@ static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 	/* The timer was due at once. It goes on with T's own expiries. */
 	if (first) {
 		now = cp_cpu_clock_of(t);
-		/* The time that a credit stands for is in the pause, too. */
+		/* A thread in a pause takes no credit: it would be lost with the rest. */
 		credited = cp_cpu_edges_first_tick(&cp_cpu_of(t)->edge,
 						   cp_load_relaxed(&t->paused) ? UINT64_MAX : now);
 		n = cp_cpu_event_passed(cp_cpu_of(t), now);
