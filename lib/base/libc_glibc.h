@@ -33,6 +33,7 @@
 #define CP_LIBC_LISTS_THREADS true
 /* For dlopen: the library calls its own functions even if the program has others of the name. */
 #define CP_LIBC_DEEPBIND RTLD_DEEPBIND
+#define CP_LIBC_DLOPEN_IS_HOOKED false
 /* Types of parameters; the member of struct sigevent that names a thread. */
 typedef enum __ptrace_request cp_libc_ptrace_request;
 typedef int cp_libc_mmsg_flags;

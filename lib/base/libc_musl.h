@@ -60,6 +60,7 @@ struct stat64 {
 #define CP_LIBC_MARK_THREADS(tp) ((void)0)
 #define CP_LIBC_LISTS_THREADS false /* from the first robust lock that processes share */
 #define CP_LIBC_DEEPBIND 0
+#define CP_LIBC_DLOPEN_IS_HOOKED true /* hooks/dlopen_musl.c */
 /* From musl 1.2.4 on, the loader alone knows the names with "64". */
 #define CP_LIBC_64_IS_PLAIN true
 

@@ -10,7 +10,9 @@ PRELOAD_SMALL_SOURCES += \
 	%D%/syscall.c \
 	%D%/thread_create.c \
 	%D%/unsignalled.c
-# musl has no profiler of its own.
+# musl has no profiler of its own, and its dlopen doesn't look at its caller.
 if GLIBC
 PRELOAD_SMALL_SOURCES += %D%/profil.c
+else
+PRELOAD_SMALL_SOURCES += %D%/dlopen_musl.c
 endif

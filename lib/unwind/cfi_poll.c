@@ -5,10 +5,12 @@
  *
  * Needed with glibc before 2.35, which has no _dl_find_object, and for modules without a sorted
  * table. A program with generated code causes misses all the time; then the intervals grow.
+ * Not used with musl: hooks/dlopen_musl.c.
  */
 
 #include "unwind/unwind.h"
 #include "symbols/symbols.h"
+#include "base/libc.h"
 #include "base/sys.h"
 
 #define SEGMENTS 64
@@ -139,7 +141,7 @@ void cp_cfi_poll(void)
 {
 	uint64_t now;
 
-	if (!cp_load_relaxed(&cp_cfi_finder.missed))
+	if (CP_LIBC_DLOPEN_IS_HOOKED || !cp_load_relaxed(&cp_cfi_finder.missed))
 		return;
 	now = now_seconds();
 	if (now < next_poll)

@@ -19,6 +19,7 @@ PROFILED += \
 	%D%/daemons/host \
 	%D%/descriptors_closed/host \
 	%D%/dlclose_while_walking/host \
+	%D%/dlopen_fails/host \
 	%D%/eintr_wall/host \
 	%D%/errno_preserved/host \
 	%D%/exception_storm/broken-stack \

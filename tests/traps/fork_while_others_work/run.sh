@@ -3,11 +3,8 @@
 # state that the child can't get out of.
 . "$srcdir/tests/lib/e2e.sh"
 limit=$bounded
-module=
-for dir in /lib /usr/lib /lib64 /usr/lib64 /lib/*-linux-gnu /usr/lib/*-linux-gnu; do
-	[ -e "$dir/libresolv.so.2" ] && module=$dir/libresolv.so.2
-done
-[ -n "$module" ] || skip "no library to load"
+module=$work/module.so
+echo 'int needed;' | $CC -fPIC -shared -o "$module" -x c - || skip "no compiler"
 count=200
 [ "${CP_QUICK:-}" ] && count=50
 ends_well bare bare ./tests/traps/fork_while_others_work/host 5 "$module"
