@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dlopen: when it returns, handlers know the unwind data of the modules that it loaded. musl's dlopen,
- * unlike glibc's, does not search on behalf of its caller, so it can be interposed.
+/* dlopen: when it returns, handlers know the unwind data of the modules that it loaded. musl's
+ * dlopen, unlike glibc's, does not search on behalf of its caller, so it can be interposed.
  *
  * unwind/cfi_poll.c won't do with musl: in /proc/self/maps there are also modules that the loader
  * is going to unmap because they lack a symbol, and handlers read unwind data of the modules that

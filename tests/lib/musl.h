@@ -48,6 +48,31 @@ static inline int close_range(unsigned first, unsigned last, int flags)
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
+/* The functions that wait by a clock of the caller's: by the clock of those that musl has. */
+static inline const struct timespec *musl_real(clockid_t clock, const struct timespec *until,
+					       struct timespec *real)
+{
+	struct timespec now;
+	long ns;
+
+	clock_gettime(clock, &now);
+	clock_gettime(CLOCK_REALTIME, real);
+	ns = real->tv_nsec + until->tv_nsec - now.tv_nsec + 1000000000;
+	real->tv_sec += until->tv_sec - now.tv_sec - 1 + ns / 1000000000;
+	real->tv_nsec = ns % 1000000000;
+	return real;
+}
+
+#define MUSL_REAL(clock, until) musl_real(clock, until, &(struct timespec){ 0 })
+#define pthread_mutex_clocklock(m, clock, until) pthread_mutex_timedlock(m, MUSL_REAL(clock, until))
+#define pthread_rwlock_clockrdlock(l, clock, until)                                                \
+	pthread_rwlock_timedrdlock(l, MUSL_REAL(clock, until))
+#define pthread_rwlock_clockwrlock(l, clock, until)                                                \
+	pthread_rwlock_timedwrlock(l, MUSL_REAL(clock, until))
+#define sem_clockwait(s, clock, until) sem_timedwait(s, MUSL_REAL(clock, until))
+#define pthread_cond_clockwait(c, m, clock, until)                                                 \
+	pthread_cond_timedwait(c, m, MUSL_REAL(clock, until))
+
 /* To the calling thread. */
 static inline int pthread_sigqueue(pthread_t self, int sig, union sigval value)
 {

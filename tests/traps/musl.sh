@@ -23,13 +23,16 @@ cd musl || exit
 eval "$("$MAKE" -s tests-environment | tail -n 1)"
 both=$PWD/both
 # shellcheck disable=SC2016
-mkdir -p "$both/\$LIB" "$both/lib64" "$both/lib/$(uname -m)-linux-gnu" tests/tools
+mkdir -p "$both/\$LIB" "$both/lib64" "$both/lib/$(uname -m)-linux-gnu" tests/tools tests/faults
 ln -sf "$PWD/.libs/libcprof.so.0" "$both/\$LIB/libcprof.so"
 gcc -shared -nostdlib -x c /dev/null -o "$both/lib/libcprof.so" || exit
 cp "$both/lib/libcprof.so" "$both/lib64/"
 cp "$both/lib/libcprof.so" "$both/lib/$(uname -m)-linux-gnu/"
 ln -sf "$tools"/tests/tools/* tests/tools/
-export CP_LIBRARY="$both/\$LIB/libcprof.so" srcdir
+# The injector traces programs of either libc.
+ln -sf "$tools/tests/faults/inject" tests/faults/
+# CP_LIBC: for a part of a script that is for programs of one libc.
+export CP_LIBRARY="$both/\$LIB/libcprof.so" CP_LIBC=musl srcdir
 export CC="$CC -idirafter $PWD/sysroot/include" CXX="bash $srcdir/tests/lib/musl-g++.sh -idirafter $PWD/sysroot/include"
 export LD_LIBRARY_PATH=$PWD/.libs
 
@@ -40,7 +43,7 @@ for trap in "${traps[@]}"; do
 		continue
 	fi
 	log=trap_$trap.log
-	needed=$(bash "$srcdir/tests/needed.sh" "tests/traps/$trap/run.sh" -- "$@" | grep -v '^tests/tools/')
+	needed=$(bash "$srcdir/tests/needed.sh" "tests/traps/$trap/run.sh" -- "$@" | grep -vE '^tests/(tools/|faults/inject$)')
 	# What a script doesn't need after all may not compile.
 	# shellcheck disable=SC2086
 	[ -z "$needed" ] || "$MAKE" -k -s CXX="$CXX" $needed >"$log.make" 2>&1

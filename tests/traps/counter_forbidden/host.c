@@ -9,8 +9,7 @@
 #include <sys/prctl.h>
 
 #include "host.h"
-
-#define WAITED_FOR 2 /* a mutex's word, when a thread waits for it */
+#include "mutex_word.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *volatile block;
@@ -46,7 +45,7 @@ __attribute__((noinline)) static void contend(void)
 
 	pthread_mutex_lock(&lock);
 	EXPECT(pthread_create(&t, NULL, waits, NULL) == 0);
-	while (__atomic_load_n((int *)&lock, __ATOMIC_RELAXED) != WAITED_FOR)
+	while (!mutex_is_awaited(&lock))
 		sched_yield();
 	syscall(SYS_nanosleep, &moment, NULL);
 	pthread_mutex_unlock(&lock);
