@@ -15,6 +15,9 @@
  *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
  *   locked       main does that with a lock on standard input, for which a thread waits in getchar
  *   epoll        main waits for input in epoll_wait, with a time limit
+ *   epolls       the same, again and again, with a limit of 10 ms, which must pass
+ *   limited      main waits in recv on a socket with a time limit, again and again: few of these
+ *                waits may be stopped, because they begin again with their whole time
  *   mntent       main reads in getmntent, whose buffer is libc's
  *   exec N       executes itself N times
  *
@@ -39,7 +42,10 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -127,7 +133,7 @@ static void *wait_often(void *spec)
 		began = now_ns();
 		check("poll", poll(NULL, 0, 3), began, 3000000);
 		began = now_ns();
-		check("epoll_wait", epoll_wait(epoll, &event, 1, 3), began, 2000000);
+		check("epoll_wait", epoll_wait(epoll, &event, 1, 3), began, 3000000);
 	}
 	close(epoll);
 	return NULL;
@@ -296,6 +302,57 @@ static int do_epoll(void)
 	return epoll_wait(epoll, &event, 1, 600000) != 1;
 }
 
+static int do_epolls(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC), result;
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event))
+		return 1;
+	up(getpid());
+	do {
+		uint64_t began = now_ns();
+
+		result = epoll_wait(epoll, &event, 1, 10);
+		check("epoll_wait", result == 1 ? 0 : result, began, result == 1 ? 0 : 10000000);
+	} while (!result);
+	return failed;
+}
+
+static long sleeps_so_far(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_nvcsw;
+}
+
+static int do_limited(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	const struct timeval limit = { .tv_usec = 20000 };
+	long before, waits = 0;
+	int pair[2];
+	char c;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    setsockopt(*pair, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		return 1;
+	up(getpid());
+	before = sleeps_so_far();
+	for (; !poll(&input, 1, 0); waits++) {
+		uint64_t began = now_ns();
+
+		check("recv", recv(*pair, &c, 1, 0) != -1 || errno != EAGAIN, began, 20000000);
+	}
+	/* A stop is one more. */
+	if (sleeps_so_far() - before - waits > waits / 10) {
+		fprintf(stderr, "%ld waits, %ld sleeps\n", waits, sleeps_so_far() - before);
+		failed = 1;
+	}
+	return failed;
+}
+
 static int do_mntent(void)
 {
 	up(getpid());
@@ -348,6 +405,10 @@ int main(int argc, char **argv)
 		return do_locked();
 	if (!strcmp(what, "epoll"))
 		return do_epoll();
+	if (!strcmp(what, "epolls"))
+		return do_epolls();
+	if (!strcmp(what, "limited"))
+		return do_limited();
 	if (!strcmp(what, "mntent"))
 		return do_mntent();
 	if (!strcmp(what, "stdio"))

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/attach.sh"
 
 # No thread of these is ever at a safe place: that takes ten seconds to be said.
-never='handler callback locked mntent epoll'
+never='handler callback locked mntent epoll limited'
 for what in $never; do
 	unaware $what $what
 	eval "$what=$pid ${what}_told=$told"
@@ -62,6 +62,14 @@ for i in 1 2 3 4 5; do
 done
 ended_well waits
 grep -q '^undisturbed' "$work/waits.out" || harm "waits: $(cat "$work/waits.out")"
+unaware epolls epolls
+for i in 1 2 3 4 5; do
+	cprof epolls-attach attach "$work_pid"
+	check_status epolls-attach 0
+	cprof epolls-detach detach "$work_pid"
+	check_status epolls-detach 0
+done
+ended_well epolls
 
 # A thread that waits for a line has that file's lock, which nobody else takes. pthread_join and sem_wait jump to a function
 # without a name, which waits.

@@ -313,7 +313,8 @@ struct ct_hunt {
 		int tid;
 		uint64_t where; /* a hash of the wait that wasn't safe; 0: none */
 		double failed;	/* when */
-		long switches;	/* when the thread was last looked at, in an epoll_wait */
+		uint64_t ran;	/* CPU time when the thread was last looked at; 0: it wasn't */
+		long switches;	/* the same, in an epoll_wait */
 		double at;
 	} * seen;
 	size_t seen_count, seen_room;

@@ -11,7 +11,7 @@
 
 #include "core/report.h"
 
-/* A wait that began longer ago can't be begun again with what is left of its time. */
+/* A wait with a time limit that began longer ago isn't begun again: it would last too long. */
 #define FRESH_SECONDS 0.004
 /* A thread that waits where it isn't safe is not stopped again for so long. */
 #define AGAIN_SECONDS 2.0
@@ -159,11 +159,11 @@ static bool has_time_limit(int pid, int fd)
 static bool is_fresh(struct ct_hunt *h, struct ct_hunt_seen *t)
 {
 	long switches = ct_proc_number(t->tid, "voluntary_ctxt_switches", 10);
-	double now = ct_now(), before = t->at;
-	bool fresh = t->at > 0 && switches != t->switches && now - before < FRESH_SECONDS;
+	double now = ct_now();
+	bool fresh = t->at > 0 && switches != t->switches && now - t->at < FRESH_SECONDS;
 
 	t->switches = switches;
-	t->at = fresh ? before : now;
+	t->at = now;
 	return fresh;
 }
 
@@ -177,6 +177,19 @@ bool ct_hunt_is_parent(const struct ct_hunt *h, int tid)
 	return h->threads > 1 && *ct_proc_read(h->s->pid, tid, "children", text, sizeof(text));
 }
 
+/* Has thread T run since it was last looked at? One that was only woken seems to run, too, but is
+ * still in its system call, which would end with EINTR or last for its time once more. */
+static bool has_run(const struct ct_hunt *h, struct ct_hunt_seen *t)
+{
+	char text[64];
+	uint64_t before = t->ran;
+
+	if (!*ct_proc_read(h->s->pid, t->tid, "schedstat", text, sizeof(text)))
+		return true;
+	t->ran = strtoull(text, NULL, 10);
+	return before && t->ran != before;
+}
+
 /* Looks at thread T while it runs: may it be at a safe place? */
 bool ct_hunt_may_be_safe(struct ct_hunt *h, struct ct_hunt_seen *t, uint64_t *where)
 {
@@ -184,13 +197,15 @@ bool ct_hunt_may_be_safe(struct ct_hunt *h, struct ct_hunt_seen *t, uint64_t *wh
 	long number;
 	uint64_t a[6];
 	const struct ct_hunt_wait *w;
+	bool ran;
 
 	*where = 0;
 	if (ct_hunt_is_parent(h, t->tid))
 		return false;
 	ct_proc_read(h->s->pid, t->tid, "syscall", line, sizeof(line));
+	ran = has_run(h, t);
 	if (ct_starts(line, "running"))
-		return h->threads == 1 || h->round >= ROUNDS_FOR_SLEEPERS;
+		return ran && (h->threads == 1 || h->round >= ROUNDS_FOR_SLEEPERS);
 	if (sscanf(line, "%ld %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3]) != 5)
 		return false;
 	w = ct_hunt_wait(number);

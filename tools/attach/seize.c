@@ -45,7 +45,6 @@ struct stopped {
 	int tid;
 	struct user_regs_struct regs;
 	uint64_t mask;
-	double asked; /* when the thread was last seen at work */
 	double since; /* when it had stopped */
 };
 
@@ -79,19 +78,17 @@ static bool at_system_call(const struct ct_hunt *h, const struct stopped *t)
 }
 
 /* Some system calls end with EINTR by the stop alone; others are continued by restart_syscall, for
- * which a filter may kill. Makes the thread begin it again, if it can with what is left of its
- * time. Returns whether the registers were changed. */
+ * which a filter may kill. Makes the thread begin it again, with its whole time: a wait may last
+ * longer than it was asked to, but not shorter. Returns whether the registers were changed. */
 static bool begin_again(const struct ct_hunt *h, struct stopped *t)
 {
 	struct user_regs_struct *r = &t->regs;
-	long passed = (long)((ct_now() - t->asked) * 1000), result = (long)r->rax;
+	long result = (long)r->rax;
 	bool forbidden = result == RESTARTBLOCK && !ct_seccomp_restarts(&h->filters);
 
 	if ((result != -EINTR && !forbidden) || !at_system_call(h, t) || r->orig_rax == SYS_close ||
 	    r->orig_rax == SYS_connect || r->orig_rax == SYS_rt_sigreturn || has_signal(h, t))
 		return false;
-	if ((r->orig_rax == SYS_epoll_wait || r->orig_rax == SYS_epoll_pwait) && (int)r->r10 > 0)
-		r->r10 = (unsigned)((int)r->r10 > passed ? (int)r->r10 - (int)passed : 0);
 	r->rip -= 2;
 	r->rax = r->orig_rax;
 	r->orig_rax = ~UINT64_C(0);
@@ -316,22 +313,16 @@ static void prepare_again(struct ct_hunt *h, const struct stopped *t)
 static bool try_thread(struct ct_hunt *h, int tid)
 {
 	struct ct_hunt_seen *seen = ct_hunt_seen(h, tid);
-	struct stopped t = { .tid = tid, .asked = seen->at };
+	struct stopped t = { .tid = tid };
 	enum ct_code_call call = CT_CODE_PLAIN;
 	uint64_t where;
-	double began, took;
+	double took;
 	bool done;
 
 	h->s->wanted = 0;
 	h->again = false;
 	ct_space_settle(h->s);
-	began = ct_now();
-	if (!ct_hunt_may_be_safe(h, seen, &where))
-		return false;
-	t.asked = where && seen->at > 0 ? seen->at : began;
-	if (is_busy(h, tid))
-		return false;
-	if (!stop(h, &t))
+	if (!ct_hunt_may_be_safe(h, seen, &where) || is_busy(h, tid) || !stop(h, &t))
 		return false;
 	h->result.tid = tid;
 	h->result.mask = t.mask;
