@@ -150,6 +150,10 @@ void cp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * program's descriptor 2. Any context. */
 void cp_log_put(int fd, const char *text, size_t n);
 
+/* Until it is turned off, no line is written: the tool tells those who attach to a process, and the
+ * program's stderr is not theirs. */
+void cp_log_silence(bool on);
+
 /* If set, called before cp_log writes. Returns true if the line is taken care of. The collector's
  * task sets it, because its descriptors are not the program's. */
 extern bool (*cp_log_other_way)(const char *text, size_t n);

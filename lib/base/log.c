@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "base/atomic.h"
 #include "base/start_data.h"
 #include "base/sys.h"
 #include "base/text.h"
 
 bool (*cp_log_other_way)(const char *text, size_t n);
+static bool silent;
 
 static struct {
 	bool known;
@@ -26,6 +28,11 @@ void cp_log_begin(void)
 	standard_error.device = st.st_dev;
 	standard_error.inode = st.st_ino;
 	standard_error.known = true;
+}
+
+void cp_log_silence(bool on)
+{
+	cp_store_relaxed(&silent, on);
 }
 
 static bool is_terminal(int fd)
@@ -93,6 +100,8 @@ void cp_log(const char *fmt, ...)
 	va_end(ap);
 	make_harmless(line, n);
 	line[n++] = '\n';
+	if (cp_load_relaxed(&silent))
+		return;
 	if (!cp_log_other_way || !cp_log_other_way(line, n))
 		cp_log_put(2, line, n);
 }

@@ -116,11 +116,13 @@ static bool has_no_collector(void)
 
 static int start_idle(void)
 {
+	int err;
+
 	cp_config_read_quietly(&cp_session.config, no_setting);
 	cp_session.config.control = CP_CONTROL_ON;
-	cp_session_start_idle();
-	if (!cp_profiled_is_ours())
-		return -EOPNOTSUPP;
+	err = cp_session_start_idle();
+	if (err)
+		return err;
 	if (cp_collect_alive() && await(cp_control_socket_is_open))
 		return 0;
 	cp_session_stop();
@@ -135,6 +137,8 @@ static int begin_session(void)
 		return -EALREADY;
 	if (!await(has_no_collector))
 		return -EBUSY;
+	cp_log_silence(true);
+	cp_ticks_ask();
 	cp_threads_register();
 	cp_imports_begin();
 	find_threads();
@@ -142,6 +146,7 @@ static int begin_session(void)
 	err = start_idle();
 	if (err) {
 		cp_imports_end();
+		cp_log_silence(false);
 		return err;
 	}
 	note_unseen();
@@ -170,6 +175,9 @@ static const char *reason_of(int err)
 	case -EALREADY: return "libcprof is at work in the process already";
 	case -EBUSY: return "the program is starting or stopping a profile";
 	case -EAGAIN: return "the process can have no more threads";
+	case -ENOMEM:
+		return "it has no memory left for libcprof; raise its limit (ulimit -v or -d, or "
+		       "the container's)";
 	case -EOPNOTSUPP:
 		return "no profile can be taken in this process: it has restricted its system "
 		       "calls, or valgrind runs it";

@@ -34,6 +34,7 @@ int cp_attached_end(void)
 	cp_signals_remove();
 	cp_signals_give_prof_back();
 	cp_profiled_set_active(false);
+	cp_log_silence(false);
 	cp_store_release(&attached, 0);
 	cp_collect_thread_leave();
 	return cp_api_change_end(0);

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/attach.h"
 #include "modes/heap/allocator.h"
 #include "session/window.h"
 
@@ -123,16 +124,28 @@ static void begin_backtraces(const struct cp_config *asked)
 		cp_fork_handlers_begin();
 }
 
+/* Does `cprof attach` load the library now? The environment may have settings that were meant for
+ * another profiler (gperftools), which is at work with them. */
+static bool is_attached_now(void)
+{
+	char name[16] = "";
+
+	cp_sys2(SYS_prctl, PR_GET_NAME, name);
+	return !strcmp(name, CP_ATTACH_THREAD);
+}
+
 void cp_process_begin(void)
 {
 	static struct cp_config c;
+	const bool attached = is_attached_now();
 	bool any;
 	int err;
 
+	cp_ticks_ask();
 	cp_log_begin();
 	cp_fork_handlers_install();
 	cp_mode_ops_set(cp_modes);
-	any = any_path();
+	any = !attached && any_path();
 	cp_profiled_begin();
 	cp_session_start_learn_tree();
 	/* A bad value is reported once, and not by every child of a make. */
@@ -143,9 +156,11 @@ void cp_process_begin(void)
 	any = any && cp_config_starts(&c);
 	if (any && !cp_config_any(&c))
 		leave_signals(&c);
-	say_unknown(any);
+	if (!attached)
+		say_unknown(any);
 	cp_threads_register();
-	begin_backtraces(any ? &c : NULL);
+	if (!attached)
+		begin_backtraces(any ? &c : NULL);
 	if (!any)
 		return;
 	cp_config_copy(&cp_session.config, &c);

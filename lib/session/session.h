@@ -346,8 +346,8 @@ int cp_session_stop(void);
 /* Returns whether the session has no mode on and only waits for requests from outside. */
 bool cp_session_is_idle(void);
 /* If CPROF_CONTROL=on was set, starts a session without a mode, after the program has stopped the
- * last one. Ordinary context. */
-void cp_session_start_idle(void);
+ * last one. Returns 0 or a negative errno. Ordinary context. */
+int cp_session_start_idle(void);
 
 /* Writes the files at the modes' own paths, regardless of which locks are held. BEFORE_EXEC: only
  * files that have samples, and those who take windows get what they have not had yet. Any context.

@@ -280,16 +280,16 @@ int cp_session_start(const struct cp_config *c, bool each)
 	return 0;
 }
 
-void cp_session_start_idle(void)
+int cp_session_start_idle(void)
 {
 	static struct cp_config c;
 
 	if (cp_session.config.control != CP_CONTROL_ON || cp_profiled_active() ||
 	    cp_profiled_retired())
-		return;
+		return -EOPNOTSUPP;
 	cp_config_copy(&c, &cp_session.config);
 	c.dump_signal = c.toggle_signal = c.heap_signal = 0;
 	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
 		c.path[m][0] = '\0';
-	cp_session_start(&c, false);
+	return cp_session_start(&c, false);
 }

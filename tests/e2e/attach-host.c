@@ -11,6 +11,9 @@
  *   handler      main is in a signal handler, forever
  *   stdio        main reads a line
  *   getchar      main reads a character
+ *   large        main reads input, above a stack that it has not used yet
+ *   counter      main reads input, without the right to read the processor's counter
+ *   ended        main has ended, another thread reads input
  *   callback     main reads in a function that libc's qsort calls
  *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
  *   locked       main does that with a lock on standard input, for which a thread waits in getchar
@@ -240,6 +243,42 @@ static int do_getchar(void)
 	return 0;
 }
 
+static int do_large(void)
+{
+	volatile char array[1 << 20];
+
+	array[0] = 1;
+	array[sizeof(array) - 1] = 1;
+	up(getpid());
+	wait_for_input();
+	return array[0] != array[sizeof(array) - 1];
+}
+
+static int do_counter(void)
+{
+	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
+		return 77;
+	up(getpid());
+	wait_for_input();
+	return 0;
+}
+
+static void *read_and_exit(void *unused)
+{
+	(void)unused;
+	up(getpid());
+	wait_for_input();
+	exit(0);
+}
+
+static int do_ended(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, read_and_exit, NULL);
+	pthread_exit(NULL);
+}
+
 static int read_and_compare(const void *a, const void *b)
 {
 	wait_for_input();
@@ -397,6 +436,12 @@ int main(int argc, char **argv)
 		return do_handler();
 	if (!strcmp(what, "getchar"))
 		return do_getchar();
+	if (!strcmp(what, "large"))
+		return do_large();
+	if (!strcmp(what, "counter"))
+		return do_counter();
+	if (!strcmp(what, "ended"))
+		return do_ended();
 	if (!strcmp(what, "callback"))
 		return do_callback();
 	if (!strcmp(what, "join") || !strcmp(what, "sem"))

@@ -54,6 +54,10 @@ refuses zombie 'has ended'
 cprof zombie-detach detach "$work_pid"
 refused zombie-detach 'has ended'
 kill -KILL $pid
+unaware ended ended
+wait_for 60 grep -q '^State:.*Z' "/proc/$pid/status"
+refuses ended 'its main thread has ended'
+ended_well ended
 unaware thread wait
 for work_pid in $(cd "/proc/$pid/task" && echo *); do
 	[ "$work_pid" = "$pid" ] || refuses thread "is a thread: \"cprof attach $pid\" means its process"
@@ -112,6 +116,9 @@ denied() { # name regex command...
 	"$@" "$cprof" attach "$work_pid" >"$work/$name-attach.out" 2>"$work/$name-attach.err" || status=$?
 	refused "$name-attach" "$says"
 }
+unaware_program=bash unaware full -c 'ulimit -d 4096 && exec "$0" stdio' "$builddir/tests/e2e/attach-host"
+refuses full 'no memory left for libcprof; raise its limit .*-d'
+ended_well full
 chmod 755 "$work"
 unaware_program=setpriv unaware private "${nobody[@]:1}" "$builddir/tests/e2e/attach-host" private
 denied private 'protects its memory' "${nobody[@]}"

@@ -125,6 +125,7 @@ struct ct_space_map {
 	uint64_t start, end, offset, inode;
 	char prot[5];
 	unsigned module; /* index in MODULES, or CT_SPACE_NONE */
+	bool grows;	 /* the main thread's stack: the kernel enlarges it when it is used */
 };
 
 #define CT_SPACE_NONE (~0u)
@@ -305,6 +306,8 @@ struct ct_hunt {
 	bool filtered; /* it has seccomp filters */
 	bool judged;   /* FILTERS are harmless */
 	bool stale;    /* a thread was in an epoll_wait with a time limit for longer */
+	bool cramped;  /* a thread had too little stack left */
+	uint64_t main_stack; /* bytes to which the main thread's may grow; 0: not at all */
 	struct ct_seccomp filters;
 	const char *lost; /* as in struct ct_unwind, of the last stack that was lost */
 	char *refused;	  /* why they aren't */

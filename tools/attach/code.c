@@ -14,6 +14,8 @@
  */
 #include "attach/attach.h"
 
+#include "base/attach.h"
+
 #define AT(member, offset) _Static_assert(offsetof(struct ct_code_frame, member) == (offset), "")
 AT(stack, 16);
 AT(r8, 40);
@@ -51,6 +53,10 @@ __asm__(
 	"	mov $186, %eax\n" /* gettid */
 	"	syscall\n"
 	"	mov %eax, 4(%rbp)\n"
+	"	mov $157, %eax\n" /* prctl */
+	"	mov $15, %edi\n"  /* PR_SET_NAME */
+	"	lea .Lct_name(%rip), %rsi\n"
+	"	syscall\n"
 	"	lea 4(%rsp), %rdi\n"
 	"	xor %eax, %eax\n"
 	"	mov $252, %ecx\n"
@@ -307,6 +313,7 @@ __asm__(
 	"	jmp *%r11\n"
 
 	".Lct_file:	.asciz \"libcprof.so\"\n"
+	".Lct_name:	.asciz \"" CP_ATTACH_THREAD "\"\n"
 	".Lct_symbol: .asciz \"libcprof_attach\"\n"
 	"	.balign 16\n"
 	"ct_code_end:\n"

@@ -14,9 +14,18 @@
 
 static char *refuse_state(int pid, char state)
 {
+	static int *tids;
+	static size_t room;
+
 	switch (state) {
 	case 'Z':
-	case 'X': return ct_memory_printf("process %d has ended", pid);
+	case 'X':
+		return ct_memory_printf(
+			ct_proc_threads(pid, &tids, &room) > 1
+				? "process %d: its main thread has ended, through which attach "
+				  "looks at it, though others go on; start it with \"cprof run\""
+				: "process %d has ended",
+			pid);
 	case 'T':
 		return ct_memory_printf("process %d is stopped: \"kill -CONT %d\" lets it go on",
 					pid, pid);

@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LIMIT_SECONDS 10
 /* Stack that pthread_create and the program's malloc may need. */
 #define ROOM 49152u
+/* The kernel keeps so much free below a stack that grows. */
+#define STACK_GAP 1048576u
 /* So many threads are looked at before a pause of a millisecond. */
 #define TOGETHER 64u
 /* While there are others, the main thread is left alone for so many rounds: signals go to it first.
@@ -157,19 +160,50 @@ static bool leaf_is_safe(const struct ct_hunt *h, const struct stopped *t,
 	return m->kind == CT_SPACE_PROGRAM && (long)t->regs.orig_rax < 0;
 }
 
+/* Has the stack ROOM below RSP? The part of main's that was never used isn't there yet. */
+static bool has_stack(const struct ct_hunt *h, uint64_t rsp)
+{
+	const struct ct_space_map *stack = ct_space_map_at(h->s, rsp);
+	uint64_t start = stack ? stack->start : 0, least;
+
+	if (!stack || stack->prot[1] != 'w')
+		return false;
+	if (stack->grows && stack > h->s->maps) {
+		least = stack[-1].end + STACK_GAP;
+		if (h->main_stack < stack->end - least)
+			least = stack->end - h->main_stack;
+		start = least < start ? least : start;
+	}
+	return rsp - start >= ROOM;
+}
+
+/* How far may the main thread's stack grow? If it can't when it has to, the process dies: so not
+ * where the memory is limited otherwise. */
+static uint64_t main_stack_limit(int pid)
+{
+	struct rlimit stack, all;
+
+	if (prlimit(pid, RLIMIT_STACK, NULL, &stack) || prlimit(pid, RLIMIT_AS, NULL, &all) ||
+	    all.rlim_cur != RLIM_INFINITY || ct_proc_number(pid, "VmLck", 10) > 0)
+		return 0;
+	return stack.rlim_cur;
+}
+
 /* Is thread T at a place where it can call pthread_create? Prepares how it goes on afterwards. */
 static bool is_safe(struct ct_hunt *h, struct stopped *t, enum ct_code_call *call)
 {
 	struct user_regs_struct *r = &t->regs;
-	const struct ct_space_map *stack = ct_space_map_at(h->s, r->rsp);
 	bool in_call = at_system_call(h, t);
 	uint64_t within = 0;
 	struct ct_unwind u;
 	const struct ct_hunt_wait *w = in_call ? ct_hunt_wait((long)r->orig_rax) : NULL;
 
-	if (!leaf_is_safe(h, t, w) || ct_hunt_is_parent(h, t->tid) || r->cs != 0x33 || !stack ||
-	    stack->prot[1] != 'w' || r->rsp - stack->start < ROOM)
+	if (!leaf_is_safe(h, t, w) || ct_hunt_is_parent(h, t->tid) || r->cs != 0x33)
 		return false;
+	if (!has_stack(h, r->rsp)) {
+		h->cramped = true;
+		return false;
+	}
 	if (!ct_unwind(h->s, r, &u)) {
 		h->lost = h->s->wanted ? h->lost : u.lost;
 		return false;
@@ -400,6 +434,7 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = timer_rang }, NULL);
 	alarm(LIMIT_SECONDS + 1);
 	ct_hunt_note_functions(&h);
+	h.main_stack = main_stack_limit(s->pid);
 	h.filtered = ct_seccomp_filtered(s->pid);
 	/* A stopped thread waits for us alone, so nobody should run before us. Where that isn't
 	 * allowed, it works as well. */
@@ -435,9 +470,10 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 	return ct_memory_printf(
 		"process %d: in %d seconds no thread was at a place where it can be "
 		"lent: outside of libc, the allocator and signal handlers, or in a "
-		"plain wait (poll, read, a condition, pthread_join). Nothing has changed; "
+		"plain wait (poll, read, a condition, pthread_join)%s. Nothing has changed; "
 		"try again%s, or start it with \"cprof run\"",
 		s->pid, LIMIT_SECONDS,
+		h.cramped ? ", and had 48 KiB of its stack left" : "",
 		h.stale ? " while it is at work (a wait in epoll_wait with a time limit can only "
 			  "be interrupted when it has just begun)"
 			: "");

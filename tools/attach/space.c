@@ -389,6 +389,7 @@ static int read_maps(struct ct_space *s)
 			   &map.offset, &map.inode, &at) < 5)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
+		map.grows = !strcmp(line + at, "[stack]");
 		*CT_PUSH(s->maps, s->map_count, s->map_room) = map;
 		s->maps[s->map_count - 1].module =
 			module_of(s, &s->maps[s->map_count - 1], line + at);

@@ -11,6 +11,7 @@
 #define RSP 7
 #define PC 16
 #define STACK_CHUNK 32768u
+#define FRAME_END 4096u
 
 /* ---- tables ---- */
 
@@ -326,6 +327,9 @@ static bool stack_word(struct stack *k, uint64_t at, uint64_t *to)
 {
 	if (at < k->from || at > k->limit - sizeof(*to))
 		return false;
+	/* Of a frame with large arrays only the end is read, where the saved registers are. */
+	if (at > k->end + STACK_CHUNK)
+		k->from = k->end = at - FRAME_END;
 	while (at + sizeof(*to) > k->end) {
 		uint64_t n = k->limit - k->end < STACK_CHUNK ? k->limit - k->end : STACK_CHUNK;
 
