@@ -87,6 +87,13 @@ for what in stdio getchar join sem large counter; do
 	ended_well $what
 done
 
+# The loader was started by hand, as bundles of applications do.
+loader=$(ldd "$builddir/tests/e2e/attach-host" | grep -o '/[^ ]*/ld-linux[^ ]*')
+unaware_program=$loader unaware loader "$builddir/tests/e2e/attach-host" stdio
+cprof loader-attach attach "$work_pid"
+check_status loader-attach 0
+ended_well loader
+
 # The environment has settings for gperftools, which reads them, too.
 unaware_program=env unaware settings CPUPROFILE="$work/settings.pb" HEAPPROFILE="$work/settings.heap" CPROF_CPU=1 "$builddir/tests/e2e/attach-host" stdio
 cprof settings-attach attach "$work_pid"

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -291,6 +292,29 @@ static char *result_of(const struct attachment *a)
 	return why;
 }
 
+/* Returns why the process can't make a thread, after the error that pthread_create has. */
+static const char *why_no_thread(const struct attachment *a)
+{
+	if (a->seen.error != EAGAIN)
+		return "";
+	if (sched_getscheduler(a->seized.tid) == SCHED_DEADLINE)
+		return " (a thread with the deadline policy may make none: chrt changes it)";
+	return " (a limit on threads or memory: ulimit -u, -v, -d or -l, pids.max, "
+	       "vm.max_map_count)";
+}
+
+/* Returns what helps if the loader said TEXT. */
+static const char *loader_advice(const char *text)
+{
+	if (strstr(text, "/proc/self/fd"))
+		return "; the process sees neither this cprof's library nor, for a copy, a usable "
+		       "/proc";
+	if (strstr(text, "cannot map") || strstr(text, "failed to map") ||
+	    strstr(text, "annot allocate memory"))
+		return "; raise its limit on memory (ulimit -v, -d or -l, vm.max_map_count)";
+	return strstr(text, "Too many open files") ? "; raise its limit (ulimit -n)" : "";
+}
+
 /* Returns whether the attach has ended. */
 static bool has_ended(struct attachment *a, char **why)
 {
@@ -304,9 +328,7 @@ static bool has_ended(struct attachment *a, char **why)
 	if (a->seen.error) {
 		*why = ct_memory_printf(
 			"process %d: it can't make a thread: %s%s", pid, strerror(a->seen.error),
-			a->seen.error == EAGAIN ? " (a limit on threads or memory: ulimit -u, "
-						  "pids.max, ulimit -v)"
-						: "");
+			why_no_thread(a));
 		return true;
 	}
 	switch (a->seen.stage) {
@@ -317,10 +339,7 @@ static bool has_ended(struct attachment *a, char **why)
 	case CT_CODE_FAILED:
 		text = text_of(a, a->seen.text);
 		*why = ct_memory_printf("process %d: its loader says: %s%s", pid, text,
-					strstr(text, "/proc/self/fd")
-						? "; the process sees neither this cprof's library "
-						  "nor, for a copy, a usable /proc"
-						: "");
+					loader_advice(text));
 		free(text);
 		return true;
 	case CT_CODE_GIVEN_UP:

@@ -408,7 +408,22 @@ static bool is_narrow(struct ct_space *s, const struct ct_space_module *m)
 	       (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64);
 }
 
-/* The program itself is where the auxiliary vector says that its headers are. */
+/* Returns the module that is the first in the loader M's list: the program. */
+static unsigned first_of_loader(struct ct_space *s, const struct ct_space_module *m)
+{
+	uint64_t debug = ct_space_symbol(s, m, "_r_debug"), first, dynamic;
+	const struct ct_space_map *map;
+
+	/* The members r_map and l_ld. */
+	if (!debug || !ct_space_read(s, debug + 8, &first, sizeof(first)) ||
+	    !ct_space_read(s, first + 16, &dynamic, sizeof(dynamic)))
+		return CT_SPACE_NONE;
+	map = ct_space_map_at(s, dynamic);
+	return map ? map->module : CT_SPACE_NONE;
+}
+
+/* The program itself is where the auxiliary vector says that its headers are. That is the loader if
+ * the loader was started, and told to load the program. */
 static void find_program(struct ct_space *s)
 {
 	char *path = ct_memory_printf("/proc/%d/auxv", s->pid);
@@ -419,6 +434,8 @@ static void find_program(struct ct_space *s)
 	while (f && fread(pair, sizeof(pair), 1, f) == 1)
 		if (pair[0] == AT_PHDR && (map = ct_space_map_at(s, pair[1])))
 			s->program = map->module;
+	if (s->program != CT_SPACE_NONE && s->modules[s->program].kind == CT_SPACE_LOADER)
+		s->program = first_of_loader(s, &s->modules[s->program]);
 	if (s->program != CT_SPACE_NONE && s->modules[s->program].kind == CT_SPACE_ALLOCATOR) {
 		s->modules[s->program].kind = CT_SPACE_PROGRAM;
 		s->program_allocates = true;
