@@ -29,6 +29,19 @@ cprof stopped-attach attach "$pid"
 refused stopped-attach "kill -CONT $pid"
 kill -CONT "$pid"
 ended_well stopped
+# A frozen control group, where we may make one.
+groups=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+if [ -n "$groups" ] && mkdir "$groups/cprof-test.$$" 2>/dev/null; then
+	group=$groups/cprof-test.$$
+	unaware frozen stdio
+	if (echo "$pid" >"$group/cgroup.procs" && echo 1 >"$group/cgroup.freeze") 2>/dev/null; then
+		wait_for 60 grep -q '^frozen 1' "$group/cgroup.events"
+		refuses frozen 'is frozen .*docker pause'
+		echo 0 >"$group/cgroup.freeze"
+	fi
+	ended_well frozen
+	rmdir "$group"
+fi
 if $CC -static -pthread -I"$srcdir/tests/lib" -D_GNU_SOURCE -o "$work/static" "$srcdir/tests/e2e/attach-host.c" 2>/dev/null; then
 	unaware_program=$work/static unaware static wait
 	cprof static-attach attach "$work_pid"

@@ -33,6 +33,17 @@ static char *refuse_state(int pid, char state)
 	}
 }
 
+/* Is it in a control group that is frozen? Its threads would go on in our code only when that ends.
+ * They sleep where signals are handled. */
+static bool is_frozen(int pid)
+{
+	char where[64];
+
+	ct_proc_read(pid, pid, "wchan", where, sizeof(where));
+	return !strcmp(where, "get_signal") || strstr(where, "freezer") ||
+	       strstr(where, "refrigerator");
+}
+
 /* A process between vfork and exec runs in the memory of its parent. */
 static bool shares_memory(int pid)
 {
@@ -75,6 +86,10 @@ char *ct_refuse(int pid)
 		return ct_memory_printf(pid == 2 || ct_proc_number(pid, "PPid", 10) == 2
 						? "process %d is a thread of the kernel"
 						: "process %d has ended",
+					pid);
+	if (is_frozen(pid))
+		return ct_memory_printf("process %d is frozen (\"docker pause\", \"systemctl "
+					"freeze\"): let it go on first",
 					pid);
 	why = ct_seccomp_refuse(pid);
 	if (why)
