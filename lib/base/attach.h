@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What `cprof attach` and the library that it loads into a running process tell each other.
  *
- * A thread of that process, whose name is CP_ATTACH_THREAD, calls dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), looks up CP_ATTACH_SYMBOL
- * and calls it with a request. Afterwards the process answers at its control socket (control.h),
- * with no mode on, whatever the process's environment says. The thread may then end. The request DETACH of the control socket undoes the
- * call; the library stays mapped, and may be attached again by the same function.
+ * A thread of that process, whose name is CP_ATTACH_THREAD, calls dlopen(LIBRARY, RTLD_NOW |
+ * RTLD_LOCAL), looks up CP_ATTACH_SYMBOL and calls it with a request. Afterwards the process
+ * answers at its control socket (control.h), with no mode on, whatever the process's environment
+ * says. The thread may then end. The request DETACH of the control socket undoes the call; the
+ * library stays mapped, and may be attached again by the same function.
  */
 #ifndef CP_ATTACH_H
 #define CP_ATTACH_H

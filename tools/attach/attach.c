@@ -326,9 +326,8 @@ static bool has_ended(struct attachment *a, char **why)
 		return true;
 	}
 	if (a->seen.error) {
-		*why = ct_memory_printf(
-			"process %d: it can't make a thread: %s%s", pid, strerror(a->seen.error),
-			why_no_thread(a));
+		*why = ct_memory_printf("process %d: it can't make a thread: %s%s", pid,
+					strerror(a->seen.error), why_no_thread(a));
 		return true;
 	}
 	switch (a->seen.stage) {

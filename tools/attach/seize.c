@@ -472,8 +472,7 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 		"lent: outside of libc, the allocator and signal handlers, or in a "
 		"plain wait (poll, read, a condition, pthread_join)%s. Nothing has changed; "
 		"try again%s, or start it with \"cprof run\"",
-		s->pid, LIMIT_SECONDS,
-		h.cramped ? ", and had 48 KiB of its stack left" : "",
+		s->pid, LIMIT_SECONDS, h.cramped ? ", and had 48 KiB of its stack left" : "",
 		h.stale ? " while it is at work (a wait in epoll_wait with a time limit can only "
 			  "be interrupted when it has just begun)"
 			: "");
