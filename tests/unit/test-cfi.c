@@ -336,6 +336,23 @@ TEST(test_a_stub_of_the_plt_may_begin_with_a_landing_pad)
 	CHECK_EQ(cp_cfi_stub_slot(with + 8, 0x10000), 0);
 }
 
+/* glibc's _dl_runtime_resolve, with a landing pad: the PLT has pushed two words, which its rows
+ * leave out. */
+TEST(test_the_words_that_the_plt_pushes_are_below_the_caller)
+{
+	static const char program[] = "\x41\x11\x1e\x7f\x41\x0e\xd0\x01";
+
+	CHECK_EQ(ROW(program, 0), 0);
+	CHECK_EQ(row.cfa_offset, 16);
+	CHECK_EQ(rule(CP_CFI_LR), CP_CFI_UNSET);
+	CHECK_EQ(ROW(program, 1), 0);
+	CHECK_EQ(row.cfa_offset, 16);
+	check_rule(rule(CP_CFI_LR), CP_CFI_OFFSET, -8);
+	CHECK_EQ(ROW(program, 2), 0);
+	CHECK_EQ(row.cfa_offset, 208 + 16);
+	check_rule(rule(CP_CFI_LR), CP_CFI_OFFSET, -8);
+}
+
 /* How many bits of a signed address are the signature depends on the kernel's address width. */
 TEST(test_a_signature_is_removed_from_a_return_address)
 {

@@ -137,6 +137,16 @@ static inline int cp_cfi_stub_lowers(const uint8_t *code)
 	return found ? 0 : -1;
 }
 
+/* Do the instructions at P say at first that nothing is pushed, and after one instruction of code
+ * that the return address is at CFA + 8? That is glibc's _dl_runtime_resolve: the PLT has pushed
+ * two words before. */
+static inline bool cp_cfi_is_behind_stub(const uint8_t *p, const uint8_t *end)
+{
+	static const char begin[] = "\x41\x11\x1e\x7f";
+
+	return end - p >= 4 && !__builtin_memcmp(p, begin, 4);
+}
+
 /* No undescribed pushes are known on aarch64: stores of pairs are always described. */
 static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *regs, unsigned max)
 {

@@ -146,6 +146,12 @@ static inline uint64_t cp_cfi_stub_slot(const uint8_t *code, uint64_t stub)
 	return stub + i + 6 + (uint64_t)(int64_t)offset;
 }
 
+/* See cfi_arch_aarch64.h. */
+static inline bool cp_cfi_is_behind_stub(const uint8_t *p, const uint8_t *end)
+{
+	return false;
+}
+
 /* Stores the registers that the pushes at the start of CODE (N bytes) save to REGS, in order, at
  * most MAX. Returns their number. */
 static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *regs, unsigned max)

@@ -197,11 +197,16 @@ static __attribute__((noinline)) void run(struct machine *m, const struct cp_cfi
 }
 
 /* On aarch64, glibc's _dl_runtime_resolve doesn't count the two words that the PLT has pushed, the
- * return address among them. The caller's sp is above both. */
-static void include_return_address(const struct cp_cfi_fde *fde, struct cp_cfi_row *row)
+ * return address among them. The caller's sp is above both. FIRST: ROW is the function's first,
+ * where the return address is still in its register, too. */
+static void include_return_address(const struct cp_cfi_fde *fde, bool first, struct cp_cfi_row *row)
 {
 	uint32_t ra = row->rules[fde->ra_column];
 
+	if (first && cp_cfi_is_behind_stub(fde->program.p, fde->program.end)) {
+		row->cfa_offset += 16;
+		return;
+	}
 	if (CP_CFI_KIND(ra) != CP_CFI_OFFSET || CP_CFI_VALUE(ra) != 8 || fde->signal)
 		return;
 	row->cfa_offset += 16;
@@ -231,7 +236,7 @@ int cp_cfi_row_and_span(const struct cp_cfi_fde *fde, uint64_t pc, struct cp_cfi
 	run(&m, &fde->program);
 	if (m.bad || m.lost || !row->cfa)
 		return -EINVAL;
-	include_return_address(fde, row);
+	include_return_address(fde, m.loc > pc && m.from == fde->start, row);
 	if (span)
 		*span = (struct cp_cfi_span){ .from = m.loc > pc ? m.from : m.loc,
 					      .to = m.loc > pc ? m.loc : UINT64_MAX };

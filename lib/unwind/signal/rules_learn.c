@@ -344,7 +344,7 @@ static inline uint32_t usual_rule(const struct cp_rules_program *g, bool exact)
 	enum cp_rules_where where;
 
 	/* An FDE without instructions may be wrong. */
-	if (CP_RULES_RARELY(g->p >= g->end || !*g->p))
+	if (CP_RULES_RARELY(g->p >= g->end || !*g->p || cp_cfi_is_behind_stub(g->p, g->end)))
 		return 0;
 	where = cp_rules_run(g, &s);
 	if (CP_RULES_RARELY(where == CP_RULES_UNKNOWN))
