@@ -13,6 +13,54 @@
 #include "unwind/signal/rules.h"
 #include "base/sys.h"
 
+/* A handler that looks at the walk that a sample makes after the handler's return, AT bytes into the
+ * trampoline. */
+static void check_trampoline(const ucontext_t *uc, uint64_t trampoline, uint64_t sp, unsigned at)
+{
+	struct cp_unwind_input in;
+
+	input_of(&in, uc);
+#if defined(__aarch64__)
+	in.regs.r[CP_CFI_LR] = trampoline;
+#endif
+	in.regs.r[CP_REG_PC] = trampoline + at;
+	in.regs.r[CP_REG_SP] = sp;
+	walked.n = unwinder->walk(&in, walked.pcs, DEPTH, &walked.end);
+	CHECK(walked.n > 2);
+	CHECK_EQ(walked.pcs[0], trampoline + at);
+	CHECK_EQ(walked.pcs[1], interrupted);
+	CHECK(noted_at() > 1);
+	CHECK_EQ(walked.end, CP_UNWIND_COMPLETE);
+}
+
+static void on_leaving(int sig, siginfo_t *info, void *context)
+{
+	uint64_t trampoline = (uint64_t)__builtin_return_address(0);
+	struct cp_cfi_module m;
+	struct cp_regs regs;
+
+	cp_regs_of_context(&regs, context);
+	interrupted = regs.r[CP_REG_PC];
+	if (!cp_cfi_module_find(trampoline, &m))
+		SKIP("it is in no module, as in user-mode emulation");
+#if defined(__aarch64__)
+	check_trampoline(context, trampoline, (uint64_t)info, 0);
+	check_trampoline(context, trampoline, (uint64_t)info, CP_CFI_SIGRETURN_CALL);
+#else
+	check_trampoline(context, trampoline, (uint64_t)context, 0);
+	check_trampoline(context, trampoline, (uint64_t)context, CP_CFI_SIGRETURN_CALL);
+#endif
+}
+
+static void test_the_end_of_a_handler(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_leaving, .sa_flags = SA_SIGINFO };
+
+	chains_begin();
+	sigaction(SIGUSR1, &sa, NULL);
+	chain_raise(SIGUSR1);
+}
+
 static void run_chains(void)
 {
 	RUN(test_plain_chain);
@@ -25,6 +73,7 @@ static void run_chains(void)
 	RUN(test_coroutine_stack);
 	RUN(test_signal_frame_is_crossed);
 	RUN(test_signal_stack_is_left);
+	RUN(test_the_end_of_a_handler);
 }
 
 /* From now on any module may go away. Returns what the finder was. */

@@ -13,11 +13,21 @@
 /* Generated code of one runtime lies within this distance. */
 #define CODE_NEAR (UINT64_C(256) << 20)
 
-enum cp_cfi_result cp_cfi_guess_resume(struct cp_cfi_frame *f, bool copy)
+/* Is F at a trampoline? A thread that was interrupted there may also be at the second instruction,
+ * the system call. */
+static bool at_trampoline(const struct cp_cfi_frame *f, bool exact, bool copy)
+{
+	uint64_t pc = f->regs.r[CP_REG_PC];
+
+	return cp_cfi_code_at_sigreturn(pc, copy) ||
+	       (exact && cp_cfi_code_at_sigreturn(pc - CP_CFI_SIGRETURN_CALL, copy));
+}
+
+enum cp_cfi_result cp_cfi_guess_resume(struct cp_cfi_frame *f, bool exact, bool copy)
 {
 	struct cp_regs regs;
 
-	if (!cp_cfi_code_at_sigreturn(f->regs.r[CP_REG_PC], copy))
+	if (!at_trampoline(f, exact, copy))
 		return CP_CFI_LOST;
 	for (unsigned reg = 0; reg < CP_REGS; reg++)
 		if (!cp_stackmem_read(&f->stack, cp_cfi_sigframe_slot(f->regs.r[CP_REG_SP], reg),

@@ -168,6 +168,7 @@ static inline unsigned cp_cfi_freed(const uint8_t *code, unsigned n, unsigned *b
 
 /* The signal trampoline, in the vdso or in musl: mov x8, #SYS_rt_sigreturn; svc #0. */
 #define CP_CFI_SIGRETURN_BYTES 8
+#define CP_CFI_SIGRETURN_CALL 4 /* where its system call is */
 static inline bool cp_cfi_is_sigreturn(const uint8_t *pc)
 {
 	static const uint8_t code[CP_CFI_SIGRETURN_BYTES] = { 0x68, 0x11, 0x80, 0xd2,

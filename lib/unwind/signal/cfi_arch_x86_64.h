@@ -378,6 +378,7 @@ static inline unsigned cp_cfi_freed(const uint8_t *code, unsigned n, unsigned *b
 /* Is PC a signal trampoline without call frame information (musl's): mov $SYS_rt_sigreturn, %rax;
  * syscall? */
 #define CP_CFI_SIGRETURN_BYTES 9
+#define CP_CFI_SIGRETURN_CALL 7 /* where its system call is */
 static inline bool cp_cfi_is_sigreturn(const uint8_t *pc)
 {
 	static const uint8_t code[CP_CFI_SIGRETURN_BYTES] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00,

@@ -143,7 +143,7 @@ static enum cp_cfi_result step_by(struct walk *w, struct cp_cfi_copy *tables, bo
 	if (!*found)
 		return CP_CFI_LOST;
 	*signal = fde.signal;
-	if (fde.signal && cp_cfi_guess_resume(&w->f, copy) == CP_CFI_RESUMED)
+	if (fde.signal && cp_cfi_guess_resume(&w->f, w->exact, copy) == CP_CFI_RESUMED)
 		return CP_CFI_RESUMED;
 	if (cp_cfi_row(&fde, w->at, &row))
 		return CP_CFI_LOST;
@@ -221,19 +221,19 @@ static __attribute__((noinline)) bool is_planted(struct walk *w, bool copy)
 static inline enum cp_cfi_result step_slowly(struct walk *w, uint64_t *recorded)
 {
 	uint64_t sp = w->f.regs.r[CP_REG_SP], pc = w->f.regs.r[CP_REG_PC];
-	bool found = false, signal = false, copy = !w->in->stable_modules;
+	bool found = false, signal = false, copy = !w->in->stable_modules, module = find_module(w);
 	enum cp_cfi_result r = CP_CFI_LOST;
 
-	if (find_module(w))
+	if (module)
 		r = may_keep(w) ? step_by(w, NULL, &found, &signal)
 				: step_by_copy(w, &found, &signal);
-	if (!found && !w->exact) {
-		r = cp_cfi_guess_resume(&w->f, copy);
+	if (!found && (module || !w->exact)) {
+		r = cp_cfi_guess_resume(&w->f, w->exact, copy);
 		signal = r == CP_CFI_RESUMED;
-		if (!signal && is_planted(w, copy)) {
-			*recorded = pc;
-			return CP_CFI_OUTERMOST;
-		}
+	}
+	if (!found && !signal && !w->exact && is_planted(w, copy)) {
+		*recorded = pc;
+		return CP_CFI_OUTERMOST;
 	}
 	if (!found && !signal && is_code(w))
 		r = cp_cfi_guess(&w->f, w->exact, copy);

@@ -352,9 +352,9 @@ enum cp_cfi_result cp_cfi_expr(struct cp_cfi_cursor expr, struct cp_cfi_frame *f
 			       const uint64_t *first, uint64_t *result);
 
 /* Move F, at a signal's trampoline, to the frame that the signal interrupted, by the kernel's
- * signal frame. Returns CP_CFI_RESUMED, or CP_CFI_LOST if F is not at a trampoline. COPY: the
- * kernel copies code bytes. */
-enum cp_cfi_result cp_cfi_guess_resume(struct cp_cfi_frame *f, bool copy);
+ * signal frame. Returns CP_CFI_RESUMED, or CP_CFI_LOST if F is not at a trampoline. EXACT: F was
+ * interrupted. COPY: the kernel copies code bytes. */
+enum cp_cfi_result cp_cfi_guess_resume(struct cp_cfi_frame *f, bool exact, bool copy);
 
 /* Move F, whose code has no FDE, to its caller: by a return address near sp or by the frame
  * pointer. */
