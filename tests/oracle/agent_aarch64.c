@@ -110,9 +110,10 @@ static void follow(uint32_t insn, uint64_t pc, uint64_t sp)
 /* Has the kernel begun a signal's handler at PC? Its frame is at SP then. */
 static bool enters_handler(const struct user_regs_struct *r)
 {
-	return r->sp != last_sp && !is_call(insn_at(last_pc)) && r->regs[30] &&
-	       cp_cfi_is_sigreturn((const uint8_t *)r->regs[30]) && function_of(r->pc) == r->pc &&
-	       r->regs[29] >= r->sp;
+	/* The register has a signed address after the beginning of a function, or anything. */
+	return r->sp != last_sp && !is_call(insn_at(last_pc)) &&
+	       cp_cfi_code_at_sigreturn(cp_cfi_strip(r->regs[30]), true) &&
+	       function_of(r->pc) == r->pc && r->regs[29] >= r->sp;
 }
 
 static void push_signal(const struct user_regs_struct *r)
@@ -157,8 +158,10 @@ void oracle_on_step(void)
 	last_sp = r->sp;
 	if (insn_at(r->pc) == 0xd4000001 && r->regs[8] == SYS_exit_group)
 		oracle_finish("exit_group");
-	if (++oracle_agent.steps >= oracle_agent.steps_max)
+	if (++oracle_agent.steps >= oracle_agent.steps_max) {
 		oracle_finish("the limit");
+		syscall(SYS_exit_group, 0); /* what follows shows nothing, and may take minutes */
+	}
 	shared->enough = !oracle_agent.pid;
 }
 
@@ -248,6 +251,10 @@ static int tell(enum doing doing, const struct user_regs_struct *was)
 		sig = wait_stopped();
 		if (sig == SIGTRAP)
 			break;
+		if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL) {
+			fprintf(stderr, "oracle: signal %d in the agent\n", sig);
+			_exit(4);
+		}
 		other = sig;
 	}
 	change_regs(PTRACE_GETREGSET, &r);

@@ -44,15 +44,17 @@ static void compare(struct tally *t, bool is_own)
 {
 	const char *excuse;
 	unsigned i = 1;
+	bool right;
 
 	while (i < walk.n && walk.pcs[i] == oracle_shadow_right(i))
 		i++;
 	t->walks++;
 	t->frames += walk.n;
-	excuse = i < walk.n || walk.end != CP_UNWIND_COMPLETE ? oracle_excuse(&walk, i) : NULL;
+	right = i == walk.n && !oracle_shadow_right(i) && walk.end == CP_UNWIND_COMPLETE;
+	excuse = right ? NULL : oracle_excuse(&walk, i);
 	if (!excuse)
 		t->rooted += is_rooted(&walk);
-	if (i == walk.n && !oracle_shadow_right(i) && walk.end == CP_UNWIND_COMPLETE) {
+	if (right) {
 		t->complete++;
 		return;
 	}

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "unwind/signal/unwind_signal.h"
 
@@ -57,12 +58,20 @@ static bool is_landing(const struct oracle_walk *w, unsigned at)
 	return false;
 }
 
+/* On aarch64, a program that isn't position-independent jumps to main by two instructions of crt1.o,
+ * which glibc's table describes as a part of _start: nobody has called that. */
+static bool is_jump_to_main(const struct oracle_walk *w)
+{
+	return w->n == 1 && w->pcs[0] - getauxval(AT_ENTRY) < 64;
+}
+
 const char *oracle_excuse(const struct oracle_walk *w, unsigned at)
 {
 	return is_jumping() ? "longjmp, which describes itself as where it jumps to"
 	       : is_landing(w, at)
 		       ? "an exception's landing, whose registers libgcc has put over its own"
-		       : NULL;
+	       : is_jump_to_main(w) ? "the jump to main, which is described as _start"
+				    : NULL;
 }
 
 static const char *reason_at(uint64_t pc)

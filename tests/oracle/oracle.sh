@@ -50,7 +50,10 @@ stepped() { # name rate command...
 		return 1
 	}
 	ORACLE_OUT=$work/$name.report ORACLE_STEPS=$steps ORACLE_SKIP=$rate LD_PRELOAD=$agent \
-		"$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null
+		"$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null && return
+	echo "==> $name: status $?: $(tail -n 3 "$work/$name.err")"
+	failed=1
+	return 1
 }
 
 python_workload() {
@@ -334,7 +337,8 @@ with_ffmpeg() {
 }
 
 with_xz() {
-	stepped xz 100 xz -6 -T1 -c "$srcdir/README.md" && judge xz
+	cat "$srcdir/README.md" "$srcdir"/docs/*.md >"$work/x"
+	stepped xz 100 xz -6 -T1 -c "$work/x" && judge xz
 }
 
 # Debian's redis-check-rdb is the server by another name.
