@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the tests on the machine of make arm64; see arm64.sh. Lines that begin with "arm64: " are shown.
 place=$(dirname "$(realpath "$0")")
+set -o pipefail
 cd "$place/build"
 eval "$(cat environment)"
 export CP_LIBRARY=$place/opt/lib/libcprof.so.0 srcdir=.. MAKE=true
@@ -15,7 +16,11 @@ for t in $(cat ../tests.list); do
 	if [ -x "tests/unit/$t" ]; then
 		timeout -k 10 600 "tests/unit/$t" >"$t.log" 2>&1
 	else
-		timeout -k 10 1800 bash "../$script" $([ $t != oracle ] || echo ${ORACLE_PROGRAMS:-}) >"$t.log" 2>&1
+		timeout -k 10 1800 bash "../$script" $([ $t != oracle ] || echo ${ORACLE_PROGRAMS:-}) 2>&1 | if [ $t = oracle ]; then
+			sed -u 's/^/arm64:     /'
+		else
+			cat >"$t.log"
+		fi
 	fi
 	case $? in
 	0) result=passed ;;
@@ -25,7 +30,6 @@ for t in $(cat ../tests.list); do
 	esac
 	echo "arm64: $t: $result, $((SECONDS - started)) s"
 	case $t:$result in
-	oracle:*) sed 's/^/arm64:     /' "$t.log" ;;
 	*:FAILED*) grep -E '^(FAIL|not ok|#)' "$t.log" | head -n 12 | cut -c 1-300 | sed 's/^/arm64:     /' ;;
 	esac
 done

@@ -30,7 +30,7 @@
 #endif
 
 #define BASE ((char *)0x200000000000)
-#define PAGE ((size_t)4096)
+#define PAGE ((size_t)65536) /* or several smaller ones */
 
 enum {
 	NOWHERE,

@@ -14,6 +14,6 @@ profiled all env LOCKPROFILE="$work/lock.pb" IOPROFILE="$work/io.pb" WALLPROFILE
 for name in idle all; do
 	check_status $name 0
 	check_same_output $name plain
-	diff "$work/plain.out" "$work/$name.out" | head -n 20
+	diff "$work/plain.out" "$work/$name.out" | head -n 20 | sed 's/^/# /'
 done
 finish

@@ -71,16 +71,17 @@ static size_t used(const unsigned char *area, size_t size)
 	return BELOW + size - clean;
 }
 
-static void on_alarm(int sig)
+static void on_alarm(int sig, siginfo_t *info, void *context)
 {
 }
 
-/* The part of an alternate stack that the kernel's frame and almost nothing else takes. A sample
- * during this measurement would be counted as that part: none arrives here, because of the mask.
- * libc's own sigaction, or the profiler would stand before the handler. */
+/* The part of an alternate stack that the kernel's frame and almost nothing else takes: with the
+ * details of the signal, which on aarch64 are its lowest part. A sample during this measurement
+ * would be counted as that part: none arrives here, because of the mask. libc's own sigaction, or
+ * the profiler would stand before the handler. */
 static size_t frame_here(const unsigned char *area, size_t size)
 {
-	struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_ONSTACK };
+	struct sigaction act = { .sa_sigaction = on_alarm, .sa_flags = SA_ONSTACK | SA_SIGINFO };
 	uint64_t prof = 1ull << (SIGPROF - 1), before;
 	int (*set)(int, const struct sigaction *, struct sigaction *);
 	size_t frame;
