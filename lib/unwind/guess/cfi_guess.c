@@ -27,7 +27,7 @@ enum cp_cfi_result cp_cfi_guess_resume(struct cp_cfi_frame *f, bool exact, bool 
 {
 	struct cp_regs regs;
 
-	if (!at_trampoline(f, exact, copy))
+	if (!(f->known >> CP_REG_SP & 1) || !at_trampoline(f, exact, copy))
 		return CP_CFI_LOST;
 	for (unsigned reg = 0; reg < CP_REGS; reg++)
 		if (!cp_stackmem_read(&f->stack, cp_cfi_sigframe_slot(f->regs.r[CP_REG_SP], reg),
@@ -332,7 +332,26 @@ static enum cp_cfi_result by_frame_pointer(struct cp_cfi_frame *f, bool exact, b
 	if (!found)
 		return CP_CFI_LOST;
 	f->regs.r[CP_REG_FP] = next;
-	return step_to(f, ra, fp + 2 * sizeof(fp));
+	step_to(f, ra, fp + 2 * sizeof(fp));
+	/* Where calls don't push, the record may be anywhere in the frame: the caller's sp is
+	 * somewhere above. */
+	if (!CP_CFI_CALL_PUSHES)
+		f->known &= ~(UINT64_C(1) << CP_REG_SP);
+	return CP_CFI_STEPPED;
+}
+
+/* Has F, which calls nothing, set up a frame, so that its caller's sp isn't F's? */
+static bool is_leaf_with_record(struct cp_cfi_frame *f)
+{
+#if CP_CFI_CALL_PUSHES
+	return false;
+#else
+	uint64_t fp = f->regs.r[CP_REG_FP], ra;
+
+	return fp >= f->regs.r[CP_REG_SP] && fp % sizeof(fp) == 0 &&
+	       cp_stackmem_read(&f->stack, fp + sizeof(fp), &ra) &&
+	       cp_cfi_strip(ra) == cp_cfi_strip(f->regs.r[CP_CFI_LR]);
+#endif
 }
 
 /* Is this the function of libc that calls main, or a thread's first function? musl's have no unwind
@@ -353,7 +372,8 @@ enum cp_cfi_result cp_cfi_guess(struct cp_cfi_frame *f, bool exact, bool copy)
 
 	if (!exact && calls_first(f, copy))
 		return CP_CFI_OUTERMOST;
-	if (!exact && by_frame_pointer(f, false, true, copy) == CP_CFI_STEPPED)
+	if ((!exact || is_leaf_with_record(f)) &&
+	    by_frame_pointer(f, exact, true, copy) == CP_CFI_STEPPED)
 		return CP_CFI_STEPPED;
 	if (exact && cp_cfi_epilogue_is_leaving(f, copy, &ra, &sp) &&
 	    can_return(f, exact, copy, sp, ra))

@@ -97,6 +97,16 @@ static enum cp_cfi_result expression(struct step *s, uint32_t rule, const uint64
 	return c.bad ? CP_CFI_LOST : cp_cfi_expr(c, s->f, first, v);
 }
 
+/* Is the frame record at sp, so that the frame pointer equals sp? Compilers put it there where calls
+ * don't push. */
+static bool has_record_at_sp(const struct step *s)
+{
+	uint32_t fp = s->row->rules[cp_cfi_column(CP_REG_FP)];
+
+	return !CP_CFI_CALL_PUSHES && CP_CFI_KIND(fp) == CP_CFI_OFFSET &&
+	       CP_CFI_VALUE(fp) == -s->row->cfa_offset;
+}
+
 static enum cp_cfi_result find_cfa(struct step *s)
 {
 	uint32_t rule = s->row->cfa;
@@ -104,6 +114,8 @@ static enum cp_cfi_result find_cfa(struct step *s)
 
 	if (CP_CFI_KIND(rule) == CP_CFI_VAL_EXPR)
 		return expression(s, rule, NULL, &s->cfa);
+	if (reg == CP_REG_SP && !is_known(s->f, reg) && has_record_at_sp(s))
+		reg = CP_REG_FP;
 	if (!is_known(s->f, reg))
 		return CP_CFI_UNKNOWN;
 	s->cfa = s->f->regs.r[reg] + (uint64_t)(int64_t)s->row->cfa_offset;
