@@ -11,7 +11,7 @@
 #   ARM64_TESTS    names, as make one takes them, "unit" for all unit tests, and "oracle" (tests.txt)
 #   ARM64_RESUME   1: go on after the last test that arm64-4k.log and arm64-16k.log have, with what is built
 #   ARM64_CPU      the processor: by default with signed return addresses, landing pads, and registers of 2048 bits
-#   ORACLE_STEPS, ORACLE_WINDOW, ORACLE_PROGRAMS   as for make oracle
+#   ORACLE_STEPS, ORACLE_WINDOW, ORACLE_PAUSE, ORACLE_PROGRAMS   as for make oracle; see tests/oracle
 #
 # The machine's clock counts its instructions, two nanoseconds each, and jumps to the next timer where the machine has
 # nothing to do. So times can be compared however busy this computer is, and interrupts come between any two
@@ -149,7 +149,7 @@ build_tests() {
 		sed -n '/^cxx_workload/,/^END$/p' ../tests/oracle/oracle.sh | sed '1,2d;$d' >oracle.cc
 		$host-g++ --sysroot="$root" $cflags $code oracle.cc -o oracle-cxx
 		make -s tests-environment >environment
-		echo "export ORACLE_CXX=$PWD/oracle-cxx ORACLE_STEPS=${ORACLE_STEPS:-10000} ORACLE_WINDOW=${ORACLE_WINDOW:-1000} ORACLE_PROGRAMS='${ORACLE_PROGRAMS:-}'" >>environment
+		echo "export ORACLE_CXX=$PWD/oracle-cxx ORACLE_STEPS=${ORACLE_STEPS:-10000} ORACLE_WINDOW=${ORACLE_WINDOW:-1000} ORACLE_PAUSE=${ORACLE_PAUSE:-2} ORACLE_PROGRAMS='${ORACLE_PROGRAMS:-}'" >>environment
 	) >arm64-build.log 2>&1 || die "the build failed: arm64-build.log"
 	sed -i "s#$host-\(gcc\|g++\) --sysroot=[^']*#\1#g; s#[^' ]*$host-##g" "$place/build/environment"
 	# The release's library and tool in the place of those that were built.

@@ -97,7 +97,8 @@ static void follow(uint32_t insn, uint64_t pc, uint64_t sp)
 		return;
 	oracle_shadow_pop(sp);
 	top = oracle_shadow_call(0);
-	if (!top && is_return(insn))
+	/* Only the end of a signal's handler changes sp in a system call. */
+	if (!top && (is_return(insn) || (!is_jump(insn) && sp != last_sp)))
 		oracle_shadow_returned(pc);
 	else if (top && top->slot == sp && !top->exact &&
 		 (top->ra == pc || (is_jump(insn) && function_of(pc) != pc &&
@@ -110,8 +111,9 @@ static void follow(uint32_t insn, uint64_t pc, uint64_t sp)
 /* Has the kernel begun a signal's handler at PC? Its frame is at SP then. */
 static bool enters_handler(const struct user_regs_struct *r)
 {
-	/* The register has a signed address after the beginning of a function, or anything. */
-	return r->sp != last_sp && !is_call(insn_at(last_pc)) &&
+	/* The register has a signed address after the beginning of a function, or anything; after a
+	 * call, what follows the call. */
+	return r->sp != last_sp &&
 	       cp_cfi_code_at_sigreturn(cp_cfi_strip(r->regs[30]), true) &&
 	       function_of(r->pc) == r->pc && r->regs[29] >= r->sp;
 }

@@ -46,7 +46,8 @@ void oracle_shadow_returned(uint64_t pc)
 	if (depth || left + 1 >= outside.n)
 		return;
 	left++;
-	if (outside.pcs[left] + 1 == pc) {
+	/* To a signal's trampoline, and from there, the walk goes without a call. */
+	if (outside.pcs[left] + 1 == pc || outside.pcs[left] == pc) {
 		confirmed++;
 		return;
 	}
