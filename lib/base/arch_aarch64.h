@@ -64,6 +64,15 @@ static inline void cp_write_soon(const void *p)
 	__builtin_prefetch(p, 1);
 }
 
+/* Reads the object at P, which the program's next call changes by an atomic instruction, so that a
+ * bad address faults here as there: such an instruction wants P aligned. */
+static inline void cp_touch_atomic(const void *p)
+{
+	uint64_t value;
+
+	__asm__ volatile("ldar %0, [%1]" : "=r"(value) : "r"(p) : "memory");
+}
+
 /* Subtracts BY from *N. Returns true if *N was not more than BY; the new value of *N is then
  * meaningless. */
 static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)

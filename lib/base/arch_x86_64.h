@@ -66,6 +66,12 @@ static inline void cp_write_soon(const void *p)
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
 }
 
+/* See arch_aarch64.h; here P needn't be aligned. */
+static inline void cp_touch_atomic(const void *p)
+{
+	(void)*(const volatile char *)p;
+}
+
 /* Subtracts BY from *N. Returns true if *N was not more than BY; the new value of *N is then
  * meaningless. */
 static inline __attribute__((always_inline)) bool cp_sub_uses_up(uint64_t *n, uint64_t by)

@@ -16,7 +16,7 @@ __attribute__((noinline)) static void leave_mutex(const pthread_cond_t *c, pthre
 {
 	struct cp_lock_release r;
 
-	waits_touch_object(c);
+	cp_touch_atomic(c);
 	if (mutex_unlock_is_plain(m) || !cp_mutex_is_waited_for(m))
 		return;
 	cp_lock_event_release_begin(&r, m);

@@ -130,7 +130,7 @@ __attribute__((noinline)) static void leave_mutex(const cnd_t *c, mtx_t *m, cons
 {
 	struct cp_lock_release r;
 
-	waits_touch_object(c);
+	cp_touch_atomic(c);
 	if (mutex_unlock_is_plain(mutex_of(m)) || !cp_mutex_is_waited_for(mutex_of(m)))
 		return;
 	cp_lock_event_release_begin(&r, m);

@@ -186,12 +186,6 @@ static inline void waits_touch(const int *p)
 	(void)*(const volatile int *)p;
 }
 
-/* The same for the object C. */
-static inline void waits_touch_object(const void *c)
-{
-	(void)*(const volatile char *)c;
-}
-
 /* Return the word of a mutex that is about to be locked or unlocked. libc's functions read the kind
  * first, so a fault of a bad pointer is at the same address. */
 static inline unsigned mutex_word_to_write(const pthread_mutex_t *m)
