@@ -5,7 +5,9 @@
 
 #define SITE static __attribute__((noinline)) void *
 #define STAY __asm__ volatile("" ::: "memory")
-#define K 1024
+#define K quarter /* of a page: 1 KiB where pages have 4 */
+
+static size_t quarter;
 
 static void *map(size_t size)
 {
@@ -85,6 +87,7 @@ int main(void)
 	char *p;
 	pthread_t t[2];
 
+	quarter = (size_t)sysconf(_SC_PAGESIZE) / 4;
 	/* A size that isn't whole pages takes whole ones. */
 	site_kept(100 * K - 5);
 	p = site_gone(64 * K);
@@ -111,7 +114,7 @@ int main(void)
 	    munmap(p, 0) != -1)
 		return 1;
 	site_break(100 * K);
-	site_break(-40 * K);
+	site_break(-40 * (intptr_t)K);
 	for (uintptr_t i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, churn, (void *)(i * 8 * K + 8 * K));
 	for (int i = 0; i < 2; i++)

@@ -9,9 +9,10 @@ runs_well heap_profiled maps ./tests/e2e/heap-mappings-host
 check_heap "$work/maps.pb"
 "$pprof_check" --mode mmap "$work/maps.mmap.pb" >"$work/check.log" 2>&1 || fail "$(head -n 5 "$work/check.log")"
 
+K=$(($(getconf PAGESIZE) / 4)) # as the host
 left() { # site calls mapped-K in-use in-use-K
 	got=$(heap_values "$work/maps.mmap.pb" "(^|;)$1[.;]")
-	[ "$got" = "$2 $(($3 * 1024)) $4 $(($5 * 1024))" ] || fail "$1: $got, not $2 calls, $3 K, $4 in use, $5 K"
+	[ "$got" = "$2 $(($3 * K)) $4 $(($5 * K))" ] || fail "$1: $got, not $2 calls, $3 K, $4 in use, $5 K"
 }
 left site_kept 1 100 1 100
 left site_holes 1 400 1 352
@@ -25,7 +26,7 @@ left site_parents 1 1000 1 1000
 check_comment "$work/maps.mmap.pb" '^mappings by the program: .* 0 could not be kept'
 # The child's own: one mapping, and none from its parent.
 child=$(ls "$work"/maps.mmap.pb.* 2>/dev/null | head -n 1)
-[ -n "$child" ] && [ "$(heap_values "$child" .)" = "1 28672 1 28672" ] || fail "child: ${child:-no file}: $(heap_values "$child" .)"
+[ -n "$child" ] && [ "$(heap_values "$child" .)" = "1 $((28 * K)) 1 $((28 * K))" ] || fail "child: ${child:-no file}: $(heap_values "$child" .)"
 
 # Real ones: a database and an allocator that map by themselves; the output is the same.
 if command -v sqlite3 >/dev/null; then

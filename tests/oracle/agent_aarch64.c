@@ -108,22 +108,32 @@ static void follow(uint32_t insn, uint64_t pc, uint64_t sp)
 		oracle_shadow_pop(sp + 1);
 }
 
-/* Has the kernel begun a signal's handler at PC? Its frame is at SP then. */
+static bool is_plain_jump(uint32_t insn)
+{
+	return (insn & 0xfc000000) == 0x14000000;
+}
+
+/* Has the kernel begun a signal's handler at PC? Its frame is at SP then, and x30 leads to the
+ * trampoline. A handler that ends with a jump to another function looks the same there. */
 static bool enters_handler(const struct user_regs_struct *r)
 {
-	/* The register has a signed address after the beginning of a function, or anything; after a
-	 * call, what follows the call. */
-	return r->sp != last_sp &&
-	       cp_cfi_code_at_sigreturn(cp_cfi_strip(r->regs[30]), true) &&
-	       function_of(r->pc) == r->pc && r->regs[29] >= r->sp;
+	uint32_t last = insn_at(last_pc);
+
+	return cp_cfi_code_at_sigreturn(cp_cfi_strip(r->regs[30]), true) &&
+	       function_of(r->pc) == r->pc && r->regs[29] >= r->sp + sizeof(ucontext_t) &&
+	       (r->sp != last_sp || (!is_jump(last) && !is_plain_jump(last)));
 }
 
 static void push_signal(const struct user_regs_struct *r)
 {
-	uint64_t slot = cp_cfi_sigframe_slot(r->sp, CP_REG_PC);
+	uint64_t pc = *(const uint64_t *)cp_cfi_sigframe_slot(r->sp, CP_REG_PC);
+	uint64_t sp = *(const uint64_t *)cp_cfi_sigframe_slot(r->sp, CP_REG_SP);
 
-	oracle_shadow_push(&(struct oracle_call){
-		.slot = r->sp + 16, .ra = *(const uint64_t *)slot, .exact = true });
+	/* A signal came in the handler, and is handled at its end, before the interrupted code. */
+	if (pc != last_pc && cp_cfi_code_at_sigreturn(last_pc - CP_CFI_SIGRETURN_CALL, true))
+		follow(insn_at(last_pc), pc, sp);
+	oracle_shadow_push(
+		&(struct oracle_call){ .slot = r->sp + 16, .ra = pc, .exact = true });
 	oracle_shadow_push(
 		&(struct oracle_call){ .slot = r->sp, .ra = r->regs[30], .exact = true });
 }

@@ -129,18 +129,20 @@ TEST(test_sizes_are_rounded_as_allocators_do)
 		{ 25, 40, 0x10 },
 		{ 91, 104, 0x10 },
 		{ 1092, 1096, 0x10 },
-		{ 131072, 135152, 0x1010 },
-		{ 131072, 131080, 0x1020 },
-		{ 228919, 229360, 0x1010 },
+		{ 131072, 131080, 0x10020 },
 	};
 	static const uint64_t jemalloc[][2] = { { 1, 8 },	   { 8, 8 },	   { 9, 16 },
 						{ 91, 96 },	   { 128, 128 },   { 129, 160 },
 						{ 273, 320 },	   { 320, 320 },   { 321, 384 },
 						{ 1001, 1024 },	   { 1025, 1280 }, { 21398, 24576 },
 						{ 228919, 229376 } };
+	const uint64_t page = cp_pages_kernel();
 
 	for (unsigned i = 0; i < sizeof(glibc) / sizeof(*glibc); i++)
 		CHECK_EQ(cp_heap_views_usable_glibc(glibc[i][0], glibc[i][2]), glibc[i][1]);
+	/* Mapped, in whole pages. */
+	CHECK_EQ(cp_heap_views_usable_glibc(131072, 0x10010), 131072 + page - 16);
+	CHECK_EQ(cp_heap_views_usable_glibc(64 * page - 17, 0x10010), 64 * page - 16);
 	for (unsigned i = 0; i < sizeof(jemalloc) / sizeof(*jemalloc); i++)
 		CHECK_EQ(cp_heap_views_usable_jemalloc(jemalloc[i][0]), jemalloc[i][1]);
 }

@@ -41,15 +41,16 @@ TEST(test_vector_is_made_as_long_as_asked)
 TEST(test_unmapping_takes_all_and_no_more)
 {
 	enum { PAGES = 2000, FIRST = 3, LAST = 1990 };
-	char *p = cp_sys_map(PAGES * 4096);
+	size_t page = cp_pages_kernel();
+	char *p = cp_sys_map(PAGES * page);
 	unsigned char there;
 
 	CHECK(p != NULL);
-	cp_sys_unmap(p + FIRST * 4096, (LAST - FIRST) * 4096);
+	cp_sys_unmap(p + FIRST * page, (LAST - FIRST) * page);
 	for (int i = 0; i < PAGES; i++)
-		CHECK_EQ(mincore(p + i * 4096, 4096, &there) == 0, i < FIRST || i >= LAST);
-	cp_sys_unmap(p, FIRST * 4096);
-	cp_sys_unmap(p + LAST * 4096, (PAGES - LAST) * 4096);
+		CHECK_EQ(mincore(p + i * page, page, &there) == 0, i < FIRST || i >= LAST);
+	cp_sys_unmap(p, FIRST * page);
+	cp_sys_unmap(p + LAST * page, (PAGES - LAST) * page);
 	cp_sys_unmap(NULL, 4096);
 }
 

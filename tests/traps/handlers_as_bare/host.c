@@ -18,7 +18,7 @@
 #define HOST_HAS_TIMERS
 #include "host.h"
 
-#define PAGE 4096
+#define PAGE 65536 /* or several smaller ones */
 #define FRAMES 32
 
 /* What the handler of one signal has seen. */
