@@ -132,8 +132,7 @@ static void push_signal(const struct user_regs_struct *r)
 	/* A signal came in the handler, and is handled at its end, before the interrupted code. */
 	if (pc != last_pc && cp_cfi_code_at_sigreturn(last_pc - CP_CFI_SIGRETURN_CALL, true))
 		follow(insn_at(last_pc), pc, sp);
-	oracle_shadow_push(
-		&(struct oracle_call){ .slot = r->sp + 16, .ra = pc, .exact = true });
+	oracle_shadow_push(&(struct oracle_call){ .slot = r->sp + 16, .ra = pc, .exact = true });
 	oracle_shadow_push(
 		&(struct oracle_call){ .slot = r->sp, .ra = r->regs[30], .exact = true });
 }

@@ -58,8 +58,8 @@ static bool is_landing(const struct oracle_walk *w, unsigned at)
 	return false;
 }
 
-/* On aarch64, a program that isn't position-independent jumps to main by two instructions of crt1.o,
- * which glibc's table describes as a part of _start: nobody has called that. */
+/* On aarch64, a program that isn't position-independent jumps to main by two instructions of
+ * crt1.o, which glibc's table describes as a part of _start: nobody has called that. */
 static bool is_jump_to_main(const struct oracle_walk *w)
 {
 	return w->n == 1 && w->pcs[0] - getauxval(AT_ENTRY) < 64;

@@ -13,8 +13,8 @@
 #include "unwind/signal/rules.h"
 #include "base/sys.h"
 
-/* A handler that looks at the walk that a sample makes after the handler's return, AT bytes into the
- * trampoline. */
+/* A handler that looks at the walk that a sample makes after the handler's return, AT bytes into
+ * the trampoline. */
 static void check_trampoline(const ucontext_t *uc, uint64_t trampoline, uint64_t sp, unsigned at)
 {
 	struct cp_unwind_input in;

@@ -97,8 +97,8 @@ static enum cp_cfi_result expression(struct step *s, uint32_t rule, const uint64
 	return c.bad ? CP_CFI_LOST : cp_cfi_expr(c, s->f, first, v);
 }
 
-/* Is the frame record at sp, so that the frame pointer equals sp? Compilers put it there where calls
- * don't push. */
+/* Is the frame record at sp, so that the frame pointer equals sp? Compilers put it there where
+ * calls don't push. */
 static bool has_record_at_sp(const struct step *s)
 {
 	uint32_t fp = s->row->rules[cp_cfi_column(CP_REG_FP)];
