@@ -19,6 +19,7 @@
 #define cp_and_seqcst(p, v) __atomic_fetch_and((p), (v), __ATOMIC_SEQ_CST)
 /* Orders all accesses before it with the stores after it. Free on x86-64. */
 #define cp_fence_release() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define cp_fence_acquire() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define cp_exchange_acqrel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 #define cp_cas_acqrel(p, expected, v)                                                              \
 	__atomic_compare_exchange_n((p), (expected), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)

@@ -156,6 +156,24 @@ static void add_record(struct cp_run *r, struct cp_record *record, uint32_t labe
 						       .count = (uint32_t)record->count });
 }
 
+bool cp_drain_again(struct cp_run *r, struct cp_thread *t, uint64_t weight, uint64_t count)
+{
+	static uint64_t words[CP_RECORD_WORDS(4096)]; /* guarded by the collector's lock */
+	struct cp_record *again = (struct cp_record *)words;
+	const struct cp_ring *ring = cp_load_acquire(&t->ring);
+
+	if (!ring || !cp_ring_copy_last(ring, again, 4096))
+		return false;
+	again->mode = (uint8_t)r->mode;
+	again->weight = weight;
+	again->count = count;
+	again->tag = again->more = 0;
+	again->when = again->when ? cp_ticks_moment() : 0;
+	cp_modules_want(r->aggregate.modules);
+	add_record(r, again, cp_drain_label(r, t));
+	return true;
+}
+
 /* Move the contents of RING to the running runs. Returns the modes that got something, as bits. */
 static uint32_t drain_records(struct cp_run *runs, struct cp_thread *t, struct cp_ring *ring,
 			      bool ended)

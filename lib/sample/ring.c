@@ -2,6 +2,8 @@
 /* Per-thread sample rings and their pool; see ring.h. */
 #include "sample/ring.h"
 
+#include <string.h>
+
 #include "base/atomic.h"
 #include "base/sys.h"
 
@@ -140,7 +142,8 @@ bool cp_ring_commit(struct cp_ring *r, struct cp_record *record)
 	uint32_t words = (uint32_t)CP_RECORD_WORDS(record->depth);
 
 	record->words = words;
-	r->last = (uint64_t)((uint64_t *)record - r->data);
+	/* Release: pairs with cp_ring_copy_last. */
+	cp_store_release(&r->last, (uint64_t)((uint64_t *)record - r->data));
 	r->last_end = head + words;
 	cp_store_release(&r->head, head + words);
 	return used < r->size / 2 && used + words >= r->size / 2;
@@ -149,8 +152,28 @@ bool cp_ring_commit(struct cp_ring *r, struct cp_record *record)
 const struct cp_record *cp_ring_last(const struct cp_ring *r)
 {
 	return r->last_end > cp_load_relaxed(&r->forgotten)
-		       ? (const struct cp_record *)&r->data[r->last]
+		       ? (const struct cp_record *)&r->data[cp_load_acquire(&r->last)]
 		       : NULL;
+}
+
+bool cp_ring_copy_last(const struct cp_ring *r, struct cp_record *to, unsigned max_depth)
+{
+	const struct cp_record *last;
+	uint64_t end;
+	unsigned depth;
+
+	do {
+		end = cp_load_acquire(&r->last_end);
+		last = cp_ring_last(r);
+		if (!last)
+			return false;
+		depth = cp_load_relaxed(&last->depth);
+		depth = depth < max_depth ? depth : max_depth;
+		memcpy(to, last, CP_RECORD_WORDS(depth) * sizeof(uint64_t));
+		cp_fence_acquire();
+		/* Another record has come: this one may be overwritten. */
+	} while (cp_load_relaxed(&r->last_end) != end);
+	return true;
 }
 
 /* Returns the oldest record before END, or NULL. END is the start of a record. */

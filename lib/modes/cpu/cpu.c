@@ -195,7 +195,22 @@ static uint64_t missed_locked(struct cp_thread *t, uint64_t now)
 {
 	uint64_t missed = cp_cpu_timer_missed(t, now), most = cp_cpu_timer_usually_missed();
 
-	return missed > most && blocks_prof_locked(t) ? most : missed;
+	missed = missed > most && blocks_prof_locked(t) ? most : missed;
+	return cp_cpu_timer_in_periods(t, missed, now);
+}
+
+/* T is owed what it used after its last kernel tick. A filter tells only at a sample which time is
+ * wanted. */
+static void owe_locked(struct cp_thread *t)
+{
+	uint64_t now = cp_cpu_clock_of(t), missed = cp_cpu_timer_missed(t, now);
+
+	if (!missed || cp_load_relaxed(&cp_cpu_state.filter) ||
+	    (missed > cp_cpu_timer_usually_missed() && blocks_prof_locked(t)))
+		return;
+	cp_add_relaxed(&cp_cpu_of(t)->told, missed);
+	cp_add_relaxed(&cp_cpu_of(t)->owed_ns,
+		       cp_cpu_timer_in_periods(t, missed, now) * cp_cpu.period_ns);
 }
 
 static unsigned count_blocking(void)
@@ -348,13 +363,20 @@ void cp_cpu_set_frequency(unsigned frequency)
 	cp_futex_lock_release(&timers);
 }
 
+/* The settle after this finds what T is owed. */
+static void end_clock(struct cp_thread *t)
+{
+	owe_locked(t);
+	delete_clock(t);
+}
+
 void cp_cpu_stop(void)
 {
 	cp_futex_lock_acquire(&timers);
 	cp_cpu.started = false;
 	cp_store_seqcst(&cp_cpu_state.started, 0);
 	cp_store_seqcst(&cp_cpu_state.running, 0);
-	each_thread(delete_clock);
+	each_thread(end_clock);
 	cp_futex_lock_release(&timers);
 }
 
@@ -386,6 +408,11 @@ void cp_cpu_thread_begin(struct cp_thread *t)
 	change_clock(t, begin_new_locked);
 }
 
+static bool has_stack(const struct cp_thread *t)
+{
+	return t->ring && cp_ring_last(t->ring);
+}
+
 static void look_at(struct cp_thread *t)
 {
 	uint64_t now = cp_cpu_clock_of(t);
@@ -394,6 +421,8 @@ static void look_at(struct cp_thread *t)
 	cp_thread_timer_bursts_look(CPROF_CPU, &cp_cpu_of(t)->bursts, t, now);
 	if ((int64_t)ran > 0)
 		last.live_ns += ran;
+	if (has_stack(t) && cp_cpu_timer_missed(t, now))
+		change_clock(t, owe_locked);
 }
 
 /* What T used meanwhile is counted nowhere. */
@@ -424,9 +453,33 @@ void cp_cpu_settle(uint64_t cpu_ns)
 		cp_cpu_edges_tell_last(rest / n, cp_cpu.period_ns, last.late_ns);
 }
 
-static bool has_stack(const struct cp_thread *t)
+/* Return what T is owed, as periods of now. */
+static uint64_t take_owed(struct cp_thread *t)
 {
-	return t->ring && cp_ring_last(t->ring);
+	uint64_t ns = cp_exchange_acqrel(&cp_cpu_of(t)->owed_ns, 0);
+
+	return (ns + cp_cpu.period_ns / 2) / cp_cpu.period_ns;
+}
+
+/* Return MISSED, T's, without what is in a pause, and count both. */
+static uint64_t count_missed(const struct cp_thread *t, uint64_t missed)
+{
+	bool paused = cp_load_relaxed(&t->paused);
+
+	cp_count(paused ? CP_COUNT_LOST_PAUSED : CP_COUNT_MISSED, missed);
+	return paused ? 0 : missed;
+}
+
+uint64_t cp_cpu_take_owed(struct cp_thread *t)
+{
+	uint64_t owed;
+
+	/* A thread without a stack gets one at its next sample. */
+	if (!cp_load_relaxed(&cp_cpu_of(t)->owed_ns) ||
+	    (cp_load_relaxed(&cp_cpu_state.running) && !has_stack(t)))
+		return 0;
+	owed = count_missed(t, take_owed(t));
+	return owed ? cp_cpu_edges_settle(&cp_cpu_of(t)->edge, owed) : 0;
 }
 
 /* Expiries that T's last tick didn't count go to the first ticks of threads, or, where these don't
@@ -439,9 +492,7 @@ static void end_locked(struct cp_thread *t)
 	struct cp_event event;
 
 	if (counts)
-		missed += (cp_exchange_acqrel(&cp_cpu_of(t)->owed_ns, 0) + cp_cpu.period_ns / 2) /
-			  cp_cpu.period_ns;
-
+		missed += take_owed(t);
 	delete_clock(t);
 	if (!counts)
 		return;
@@ -450,11 +501,7 @@ static void end_locked(struct cp_thread *t)
 	/* Its end may be told again, see cp_cpu_thread_again. */
 	cp_cpu_of(t)->began = cp_cpu_program_of(t, now);
 	cp_thread_timer_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
-	if (cp_load_relaxed(&t->paused)) {
-		cp_count(CP_COUNT_LOST_PAUSED, missed);
-		missed = 0;
-	}
-	cp_count(CP_COUNT_MISSED, missed);
+	missed = count_missed(t, missed);
 	event = cp_cpu_event_of(missed, cp_cpu_state.period_ns);
 	if (!cp_cpu_edges_end(&cp_cpu_of(t)->edge, missed,
 			      has_stack(t) ? cp_cpu_timer_credit() : INT64_MAX) &&

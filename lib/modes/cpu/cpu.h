@@ -55,9 +55,13 @@ void cp_cpu_set_frequency(unsigned frequency);
 /* Delete all clocks. The handler stays and does nothing: a late signal must not end the process. */
 void cp_cpu_stop(void);
 /* Look at the CPU clocks of all threads. Tell how long threads run at a time (collect/collect.h),
- * and count what threads used after their end was told: that part of CPU_NS, the ns of the
- * program's CPU time since the start, which is no thread's. In the collector. */
+ * and count what threads used after the kernel's last tick, and after their end was told: that part
+ * of CPU_NS, the ns of the program's CPU time since the start, which is no thread's. In the
+ * collector. */
 void cp_cpu_settle(uint64_t cpu_ns);
+/* Return the expiries that T has used by the last settle and no sample counts; they are T's last
+ * stack's. Mostly 0. In the collector. */
+uint64_t cp_cpu_take_owed(struct cp_thread *t);
 /* Note how many threads have SIGPROF blocked. Call right after a start, before the program goes on;
  * later, a handler's mask would look the same. Ordinary context. */
 void cp_cpu_note_blocking(void);
@@ -101,9 +105,11 @@ int64_t cp_cpu_timer_credit(void);
 int cp_cpu_timer_create(struct cp_thread *t, uint64_t from, uint64_t before);
 /* Delete T's timer, if any. */
 void cp_cpu_timer_delete(struct cp_thread *t);
-/* Return the number of periods after T's last kernel tick. Call at T's end, with its CPU clock
- * NOW. 0 without a timer. */
-uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now);
+/* Return the expiries after T's last kernel tick, until its CPU clock NOW, that are not told yet. 0
+ * without a timer. */
+uint64_t cp_cpu_timer_missed(const struct cp_thread *t, uint64_t now);
+/* Return how many periods N of T's expiries are, rounded at random so that sums are true. */
+uint64_t cp_cpu_timer_in_periods(const struct cp_thread *t, uint64_t n, uint64_t now);
 /* Return the most that these usually are: a few ticks. */
 uint64_t cp_cpu_timer_usually_missed(void);
 

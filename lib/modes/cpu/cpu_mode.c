@@ -29,7 +29,7 @@ static void losses(struct cp_comments *out, const struct cp_run *r)
 	if (cp_run_counted(r, CP_COUNT_MISSED))
 		cp_comments_line(
 			out,
-			"thread ends: %lu expiries after a thread's last kernel tick, counted in "
+			"last ticks: %lu expiries after a thread's last kernel tick, counted in "
 			"the first ticks of others or given to its last stack; %lu of them are in "
 			"[not sampled]",
 			L(cp_run_counted(r, CP_COUNT_MISSED)),
@@ -89,24 +89,43 @@ static void convert(struct cp_record *record)
 	record->count = 1;
 }
 
-/* Expiries that ended threads have missed, and that no other thread could count, are at the
- * threads' start function, below a frame that says so. */
-static void settle_cpu(struct cp_run *r)
+/* EXPIRIES without a stack are at the start function of their thread, below a frame that says so.
+ */
+static void add_not_sampled(struct cp_run *r, uint64_t start, uint64_t expiries)
 {
 	union {
 		struct cp_record record;
 		uint64_t words[sizeof(struct cp_record) / sizeof(uint64_t) + 2];
 	} at = { { .depth = 2, .end = CP_UNWIND_COMPLETE, .count = 1 } };
-	uint64_t expiries;
+
+	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
+	at.record.pcs[1] = start;
+	at.record.weight = expiries * cp_cpu.period_ns;
+	cp_modules_want(r->aggregate.modules);
+	cp_aggregate_add(&r->aggregate, &at.record, CP_NO_THREAD);
+	cp_count(CP_COUNT_NOT_SAMPLED, expiries);
+}
+
+/* What the kernel's last tick of a live thread didn't count is its last stack's. */
+static void settle_live(struct cp_run *r, struct cp_thread *t)
+{
+	uint64_t expiries = cp_cpu_take_owed(t);
+
+	if (expiries && !cp_drain_again(r, t, expiries, cp_cpu.period_ns) && t->start)
+		add_not_sampled(r, (uint64_t)(uintptr_t)t->start, expiries);
+}
+
+static void settle_cpu(struct cp_run *r)
+{
+	uint64_t start, expiries;
 
 	cp_cpu_settle(cp_run_cpu_ns(r) - cp_run_own_cpu(r));
-	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
-	while ((expiries = cp_cpu_edges_take_left(&at.record.pcs[1]))) {
-		at.record.weight = expiries * cp_cpu.period_ns;
-		cp_modules_want(r->aggregate.modules);
-		cp_aggregate_add(&r->aggregate, &at.record, CP_NO_THREAD);
-		cp_count(CP_COUNT_NOT_SAMPLED, expiries);
-	}
+	for (uint32_t i = 0; i < cp_thread_limit(); i++)
+		if (cp_load_acquire(&cp_thread_at(i)->state) == CP_THREAD_LIVE)
+			settle_live(r, cp_thread_at(i));
+	/* What ended threads have missed, and no other could count. */
+	while ((expiries = cp_cpu_edges_take_left(&start)))
+		add_not_sampled(r, start, expiries);
 }
 
 static int start_cpu(struct cp_run *r, const struct cp_config *c)

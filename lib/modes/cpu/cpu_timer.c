@@ -108,19 +108,36 @@ void cp_cpu_timer_prepare(void)
 	cp_cpu_edges_reset();
 }
 
+/* Return a number below MOST that depends on NOW, as if drawn. */
+static uint64_t chance(uint64_t now, uint64_t most)
+{
+	return (uint64_t)((__uint128_t)(now * GOLDEN) * most >> 64);
+}
+
 /* The kernel checks a thread's timer when its tick finds the thread running. Expiries after the
  * last such tick would be lost, and with them most of the time of short threads; on average that is
  * half a tick's time. It is more when threads share a processor: Linux 6.18 has left a thread that
  * is always preempted unchecked for half a second. */
-uint64_t cp_cpu_timer_missed(struct cp_thread *t, uint64_t now)
+uint64_t cp_cpu_timer_missed(const struct cp_thread *t, uint64_t now)
 {
-	uint64_t missed;
+	const struct cp_cpu_thread *c = cp_cpu_of(t);
+	uint64_t passed, own, step;
 
-	if (cp_cpu_of(t)->timer == CP_NO_TIMER)
+	/* Acquire: the step of this timer. T may go on meanwhile. */
+	if (cp_load_acquire(&c->timer) == CP_NO_TIMER)
 		return 0;
-	missed = cp_cpu_event_passed(cp_cpu_of(t), now);
-	missed = cp_cpu_event_of_program(t, missed, cp_cpu_of(t)->step);
-	return cp_cpu_event_in_periods(cp_cpu_of(t), missed);
+	step = cp_load_relaxed(&c->step);
+	passed = cp_cpu_event_passed(c, now);
+	own = (cp_load_relaxed(&t->own_cpu_ns) - c->own_seen + chance(now, step)) / step +
+	      c->own_left + cp_load_relaxed(&c->told);
+	return passed > own ? passed - own : 0;
+}
+
+uint64_t cp_cpu_timer_in_periods(const struct cp_thread *t, uint64_t n, uint64_t now)
+{
+	uint64_t period = cp_cpu_state.period_ns;
+
+	return (n * cp_cpu_of(t)->step + chance(~now, period)) / period;
 }
 
 uint64_t cp_cpu_timer_usually_missed(void)

@@ -5,23 +5,26 @@
  *   cpu-host short N SECONDS       N threads, one after the other
  *   cpu-host paused N SECONDS      the same, with sampling paused in every second one
  *   cpu-host unchecked N SECONDS   the same; the kernel doesn't check timers in their second half
+ *   cpu-host left N SECONDS        N threads and main work so, and are there when the process ends
  *   cpu-host bursts SECONDS        works for a millisecond at a time, and waits for one
  *   cpu-host periodic SECONDS      first_half and second_half in turns, 99 times a second
  *
  * stderr tells the CPU time in ns, without that of paused threads.
  */
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 #include "tick.h"
 
 static double seconds;
-static int unchecked, pauses;
+static int unchecked, pauses, left;
+static atomic_int done;
 static double paused_for; /* seconds */
 static int (*pause_thread)(void);
 
 __attribute__((noinline)) static void *work(void *arg)
 {
-	bool paused = arg && pause_thread && pause_thread() == 0;
+	bool paused = arg && pauses && pause_thread && pause_thread() == 0;
 
 	burn(seconds / 2);
 	if (unchecked)
@@ -29,6 +32,9 @@ __attribute__((noinline)) static void *work(void *arg)
 	burn(seconds / 2);
 	if (paused)
 		paused_for += host_clock(CLOCK_THREAD_CPUTIME_ID);
+	atomic_fetch_add(&done, 1);
+	while (left && arg)
+		pause();
 	return NULL;
 }
 
@@ -81,12 +87,17 @@ static void threads(int n, int together)
 	pthread_t t[1024];
 
 	for (int i = 0; i < n; i++) {
-		EXPECT(pthread_create(&t[i], NULL, work, pauses && i % 2 ? &t[i] : NULL) == 0);
+		EXPECT(pthread_create(&t[i], NULL, work,
+				      left || (pauses && i % 2) ? &t[i] : NULL) == 0);
 		if (!together)
 			pthread_join(t[i], NULL);
 	}
-	for (int i = 0; together && i < n; i++)
+	for (int i = 0; together && !left && i < n; i++)
 		pthread_join(t[i], NULL);
+	if (left)
+		work(NULL);
+	while (left && atomic_load(&done) <= n)
+		usleep(1000);
 }
 
 static long long ns(struct timeval t)
@@ -99,7 +110,8 @@ int main(int argc, char **argv)
 	struct rusage used;
 
 	seconds = atof(argv[argc - 1]);
-	unchecked = !strcmp(argv[1], "unchecked");
+	left = !strcmp(argv[1], "left");
+	unchecked = left || !strcmp(argv[1], "unchecked");
 	pauses = !strcmp(argv[1], "paused");
 	*(void **)&pause_thread = dlsym(RTLD_DEFAULT, "cprof_thread_pause");
 	if (!strcmp(argv[1], "periodic"))
@@ -107,7 +119,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "bursts"))
 		bursts();
 	else
-		threads(atoi(argv[2]), !strcmp(argv[1], "threads"));
+		threads(atoi(argv[2]), left || !strcmp(argv[1], "threads"));
 	puts("done");
 	getrusage(RUSAGE_SELF, &used);
 	fprintf(stderr, "%lld\n",

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # POSIX CPU timers fire at the kernel's tick: at HZ=250 a "1000 Hz" profile holds 250 samples a second. The
 # total CPU time must be right all the same. That holds, too, where the kernel hasn't looked at a thread's timer for long
-# when the thread ends.
+# when the thread or the process ends.
 . "$srcdir/tests/lib/e2e.sh"
 host=./tests/traps/hosts/cpu-host
-for frequency in 99 1000 4000 99-unchecked; do
+for frequency in 99 1000 4000 99-unchecked 99-left 1000-left; do
 	does="threads 2"
-	[ "$frequency" = 99-unchecked ] && does="unchecked 1"
+	[ "${frequency#*-}" = unchecked ] && does="unchecked 1"
+	[ "${frequency#*-}" = left ] && does="left 2"
 	# shellcheck disable=SC2086
 	CPUPROFILE_FREQUENCY=${frequency%-*} ends_well profiled "f$frequency" "$host" $does 0.7
 	check_valid "$work/f$frequency.pb"
@@ -24,5 +25,7 @@ for frequency in 99 1000 4000 99-unchecked; do
 		fail "$frequency Hz: the period is not in the comments"
 done
 # A long time after the kernel's last look is the last stack's.
-check_no_stack "$work/f99-unchecked.pb" '\[not sampled\]'
+for kind in 99-unchecked 99-left 1000-left; do
+	check_no_stack "$work/f$kind.pb" '\[not sampled\]'
+done
 finish

@@ -70,6 +70,17 @@ bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most)
 	return fits;
 }
 
+uint64_t cp_cpu_edges_settle(const struct cp_cpu_edge *e, uint64_t n)
+{
+	struct account *a = account_of(e);
+	int64_t left;
+
+	cp_store_relaxed(&a->start, e->start);
+	cp_add_relaxed(&a->balance, (int64_t)n);
+	left = take_balance(a, (int64_t)n);
+	return left > 0 ? (uint64_t)left : 0;
+}
+
 void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late)
 {
 	for (unsigned i = 0; i < ACCOUNTS; i++) {

@@ -67,6 +67,7 @@ void cp_cpu_event_begin_steps(struct cp_cpu_thread *c, uint64_t now, uint64_t fi
 	c->due = now + first;
 	c->within = first;
 	c->left = 1;
+	c->told = 0;
 	/* Release: pairs with the handler, which reads the timer's id after it. */
 	cp_store_release(&c->step, cp_cpu_state.period_ns);
 }
@@ -77,13 +78,6 @@ static uint64_t draw(struct cp_cpu_thread *c, uint64_t most)
 	/* The generator of Knuth's MMIX; its high bits are used. */
 	c->random = c->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return (c->random >> 32) * most >> 32;
-}
-
-uint64_t cp_cpu_event_in_periods(struct cp_cpu_thread *c, uint64_t n)
-{
-	uint64_t period = cp_cpu_state.period_ns;
-
-	return (n * c->step + draw(c, period)) / period;
 }
 
 /* The step's last expiry has come. Draw another step. Return the time to its first expiry. */
@@ -124,6 +118,17 @@ static void go_on(struct cp_thread *t, uint64_t n, bool set)
 	}
 }
 
+/* Return how many of C's N expiries no settle has counted. */
+static uint64_t not_told(struct cp_cpu_thread *c, uint64_t n)
+{
+	uint64_t told = cp_load_relaxed(&c->told);
+
+	told = told < n ? told : n;
+	if (told)
+		cp_add_relaxed(&c->told, -told);
+	return n - told;
+}
+
 /* Return the expiries of T's timer that the signal SI represents. */
 static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 {
@@ -139,7 +144,7 @@ static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
 		n = cp_cpu_event_passed(cp_cpu_of(t), now);
 	}
 	go_on(t, n, first);
-	return credited + n;
+	return credited + not_told(cp_cpu_of(t), n);
 }
 
 uint64_t cp_cpu_event_of_program(struct cp_thread *t, uint64_t n, uint64_t step)

@@ -40,6 +40,9 @@ void cp_cpu_edges_begin(struct cp_cpu_edge *e, uint64_t expiries, uint64_t late)
 /* The thread's first tick came at CPU clock NOW. Returns the credited expiries that count. In the
  * thread's handler. */
 uint64_t cp_cpu_edges_first_tick(struct cp_cpu_edge *e, uint64_t now);
+/* A live thread has missed N expiries after its last tick. Returns those of them that the account
+ * has not credited before. */
+uint64_t cp_cpu_edges_settle(const struct cp_cpu_edge *e, uint64_t n);
 /* The thread ends: MISSED expiries came after its last tick. Returns false, and doesn't take them,
  * if the account already has MOST or more, because new threads don't use as many as are missed, or
  * if they are more than MOST: the kernel hasn't looked for long. */
@@ -112,8 +115,8 @@ struct cp_cpu_thread {
 	uint64_t step;	  /* the time since the expiry before, for which it counts */
 	uint64_t left;	  /* expiries that have this step, and are yet to come */
 	uint64_t random;  /* state of the generator of steps */
-	uint64_t owed_ns; /* expiries of an earlier period that had no signal; the next sample
-			     counts them */
+	uint64_t owed_ns; /* expiries that had no signal; the next sample counts them */
+	uint64_t told;	  /* expiries that became owed, and whose signal may still come */
 	/* For cpu.c: the clocks that the thread had before the period changed. */
 	bool had_clock, had_timer;
 	uint64_t period_before;
@@ -157,9 +160,6 @@ static inline uint64_t cp_cpu_program_of(const struct cp_thread *t, uint64_t now
 /* C's thread is at CPU clock NOW, and its first expiry FIRST ns later, in (0, period]. C's timer
  * isn't running. */
 void cp_cpu_event_begin_steps(struct cp_cpu_thread *c, uint64_t now, uint64_t first);
-
-/* Return how many periods N expiries of C's step are, rounded at random so that sums are true. */
-uint64_t cp_cpu_event_in_periods(struct cp_cpu_thread *c, uint64_t n);
 
 /* Return the expiries of C from the next one to NOW, if the step stays. */
 static inline uint64_t cp_cpu_event_passed(const struct cp_cpu_thread *c, uint64_t now)
