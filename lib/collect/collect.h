@@ -427,6 +427,18 @@ void *cp_threads_entry(void *record);
 /* The same for thrd_create, where START returns int. */
 struct cp_thread *cp_threads_prepare_c11(int (*start)(void *), void *argument);
 int cp_threads_entry_c11(void *record);
+/* Return true if MASK, a thread's, has SIGPROF by a call of the program. A handler of the profiler,
+ * and libc at the begin and end of a thread, block everything for a moment, including libc's own
+ * signals 32 or 33. The program's calls can't block those, so a mask with them doesn't count. */
+bool cp_threads_has_prof(uint64_t mask);
+/* Return true if thread TID has such a mask. */
+bool cp_threads_blocks_prof(int tid);
+/* Find the threads that have blocked SIGPROF before the program's view of masks was kept, and are
+ * not sampled. Call right after a start; later, a handler's mask would look the same. Ordinary
+ * context. */
+void cp_threads_find_blocking(void);
+/* Add a note to the comments of those that still block SIGPROF, or have ended so. */
+void cp_threads_blocking_note(struct cp_comments *out);
 /* Return true if the main thread has ended, through pthread_exit or by its own system call. */
 bool cp_threads_main_ended(void);
 /* End the record of the calling thread, which is about to end with STATUS by its own system call.

@@ -341,6 +341,74 @@ void *cp_threads_entry(void *record)
 	return start(argument);
 }
 
+bool cp_threads_has_prof(uint64_t mask)
+{
+	return (mask & CP_SIGBIT(SIGPROF)) && !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
+}
+
+bool cp_threads_blocks_prof(int tid)
+{
+	char text[4096];
+	uint64_t mask;
+
+	return cp_thread_file_status(tid, text, sizeof(text)) &&
+	       cp_thread_file_number(text, "\nSigBlk:\t", 16, &mask) && cp_threads_has_prof(mask);
+}
+
+/* Return T, or NULL if it isn't a live thread of the program, other than the caller. */
+static struct cp_thread *other(struct cp_thread *t)
+{
+	return cp_load_acquire(&t->state) == CP_THREAD_LIVE &&
+			       cp_load_relaxed(&t->tid) != cp_sys_gettid() &&
+			       !cp_load_acquire(&t->making)
+		       ? t
+		       : NULL;
+}
+
+/* A handler's mask may be in force for a moment, so threads are checked twice. */
+void cp_threads_find_blocking(void)
+{
+	const struct timespec moment = { 0, 1000000 };
+	struct cp_thread *t;
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
+		t = other(cp_thread_at(i));
+		if (!t)
+			continue;
+		t->came_blocked = cp_threads_blocks_prof(t->tid);
+		found += t->came_blocked;
+	}
+	if (found)
+		cp_sys2(SYS_nanosleep, &moment, NULL);
+	for (uint32_t i = 0; found && i < cp_thread_limit(); i++) {
+		t = other(cp_thread_at(i));
+		if (t && t->came_blocked && !cp_threads_blocks_prof(t->tid)) {
+			t->came_blocked = false;
+			found--;
+		}
+	}
+	cp_store_relaxed(&cp_deferred_came_blocked, found);
+}
+
+void cp_threads_blocking_note(struct cp_comments *out)
+{
+	uint32_t n = cp_load_relaxed(&cp_deferred_came_blocked);
+
+	for (uint32_t i = 0; n && i < cp_thread_limit(); i++) {
+		struct cp_thread *t = other(cp_thread_at(i));
+
+		if (t && t->came_blocked && !cp_threads_blocks_prof(t->tid))
+			n--;
+	}
+	if (n)
+		cp_comments_line(
+			out,
+			"note: %u thread(s) block SIGPROF since before the start: they are not "
+			"sampled",
+			n);
+}
+
 typedef void *(*start_function)(void *);
 typedef int (*c11_start_function)(void *);
 

@@ -389,6 +389,8 @@ int cp_signals_claim_prof(void);
 /* Give SIGPROF back to the program, for good: no sample comes any more, nor does any call of the
  * program to sigaction. Call after cp_signals_remove. */
 void cp_signals_give_prof_back(void);
+/* Return true if the program has a handler for SIGPROF. */
+bool cp_signals_program_has_prof(void);
 /* Look whether libc's own profiler has set SIGPROF's handler, or put it back, by calls inside libc,
  * which change the kernel's disposition. The program's view then follows, and the profiler's
  * handler stays. Async-signal-safe. */

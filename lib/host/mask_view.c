@@ -134,11 +134,15 @@ static enum blocker blocker_before(uint64_t set, uint64_t was)
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	const uint64_t wanted = set ? word_of(set) : 0;
-	enum blocker by = set && asks_first(how, wanted) ? blocker() : BLOCKED_BY_NONE;
-	uint64_t part = part_of_kernel(how, wanted, by);
 	sigset_t other, room, *before = old ? old : &room;
+	enum blocker by;
+	uint64_t part;
 	int err;
 
+	if (!cp_self.marker)
+		cp_deferred_blocked_now();
+	by = set && asks_first(how, wanted) ? blocker() : BLOCKED_BY_NONE;
+	part = part_of_kernel(how, wanted, by);
 	memcpy(&other, &part, sizeof(part));
 	/* The kernel writes to OLD first, because OLD may be a bad address: then it changes the
 	 * mask and returns EFAULT. */

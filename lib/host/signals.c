@@ -563,6 +563,17 @@ void cp_signals_give_prof_back(void)
 		CP_REAL(sigaction)(SIGPROF, &now, NULL);
 }
 
+bool cp_signals_program_has_prof(void)
+{
+	struct sigaction act = { .sa_handler = SIG_DFL };
+
+	if (kinds[SIGPROF] == KIND_PROF)
+		cp_disposition_view_get(SIGPROF, &act);
+	else
+		CP_REAL(sigaction)(SIGPROF, NULL, &act);
+	return act.sa_handler != SIG_DFL && act.sa_handler != SIG_IGN;
+}
+
 static void really_ignore_prof(bool ignore)
 {
 	struct sigaction act, now;

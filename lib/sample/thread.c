@@ -173,7 +173,7 @@ static void reset(struct cp_thread *t)
 	cp_store_relaxed(&t->tid, 0);
 	cp_store_relaxed(&t->paused, 0);
 	t->own_tls = t->foreign = t->to_begin = t->named = t->seen = false;
-	t->prof_blocked = t->prof_waiting = false;
+	t->prof_blocked = t->prof_waiting = t->came_blocked = false;
 	t->finishing = t->making = false;
 	t->unsignalled = 0;
 	t->tls = t->stack_low = t->stack_high = t->stack_size = 0;

@@ -196,6 +196,7 @@ struct cp_thread {
 	bool making;	     /* is creating the collector's thread, with all signals blocked */
 	bool prof_blocked;   /* takes none of the program's SIGPROFs: see host_signal.h */
 	bool prof_waiting;   /* but takes SIGPROF by sigwait */
+	bool came_blocked;   /* it blocked SIGPROF before the profiler came: see host_signal.h */
 	uint64_t tls;	     /* TLS base, if it is libc's; 0 = not known */
 	uint64_t stack_low, stack_high; /* [low, high); 0, 0 = not known */
 	uint64_t stack_size;		/* as requested at creation; 0 = not known */

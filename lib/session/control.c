@@ -147,6 +147,9 @@ static void status(void *arg)
 		cp_control_socket_text(m, "serve", cp_session.config.serve);
 	if (cp_session.followed)
 		cp_control_socket_number(m, "follower", (uint64_t)cp_session.follower);
+	/* A program that handles SIGPROF itself may have threads that block the marker alone. */
+	if (cp_attached() && !cp_signals_program_has_prof())
+		cp_control_socket_number(m, "may_free_prof", 1);
 	for (unsigned i = cp_mode_ops_first(); i < CP_MAIN_MODES; i = cp_mode_ops_after(i))
 		if (cp_session.runs[i].running)
 			cost += add_run(m, &cp_session.runs[i]);

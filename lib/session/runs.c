@@ -186,9 +186,17 @@ void cp_runs_abandon(unsigned m)
 
 void cp_runs_tell(const struct cp_config *c)
 {
-	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m))
-		if (c->path[m][0] && cp_session.runs[m].running && cp_modes[m]->started)
+	bool by_sigprof = false;
+
+	for (unsigned m = cp_mode_ops_first(); m < CP_MAIN_MODES; m = cp_mode_ops_after(m)) {
+		if (!c->path[m][0] || !cp_session.runs[m].running)
+			continue;
+		by_sigprof = by_sigprof || cp_modes[m]->by_sigprof;
+		if (cp_modes[m]->started)
 			cp_modes[m]->started();
+	}
+	if (by_sigprof)
+		cp_threads_find_blocking();
 }
 
 bool cp_runs_any(void)

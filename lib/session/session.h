@@ -286,8 +286,8 @@ void cp_runs_abandon(unsigned m);
 uint64_t cp_runs_since(uint64_t last_ns);
 /* In a fork child, without the lock: the modes that are on begin anew, under the child's name. */
 void cp_runs_fork_child(void);
-/* Print what the user should know of the modes of C that are on. Call without the lock, after they
- * have started. */
+/* Print what the user should know of the modes of C that are on. Call without the lock, right after
+ * they have started, before the program goes on. */
 void cp_runs_tell(const struct cp_config *c);
 
 /* serve.c

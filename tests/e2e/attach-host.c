@@ -5,6 +5,8 @@
  *   wait         main sleeps; a thread counts its sleeps and polls, each of which must last
  *   filter SPEC...      as wait, with seccomp filters
  *   half-filtered SPEC  as wait, with a filter of the other thread's only
+ *   masked       threads that block all signals since they began: one works, one waits; each must
+ *                see its mask as it set it
  *   private      can't be dumped
  *   traced       a child that this process traces, and lets go on
  *   vfork        a child between vfork and exec, for as long as standard input is open
@@ -159,6 +161,55 @@ static int do_wait(char *spec)
 	wait_for_input();
 	over = 1;
 	pthread_join(t, NULL);
+	puts(failed ? "disturbed" : "undisturbed");
+	return failed;
+}
+
+static void check_mask(void)
+{
+	sigset_t mask;
+
+	for (int sig = 1; sig < 32; sig++) {
+		bool should = sig != SIGKILL && sig != SIGSTOP;
+
+		if (!pthread_sigmask(SIG_BLOCK, NULL, &mask) && sigismember(&mask, sig) == should)
+			continue;
+		fprintf(stderr, "signal %d: blocked is not %d\n", sig, should);
+		failed = 1;
+	}
+}
+
+__attribute__((noinline)) static void work_masked(void)
+{
+	for (uint64_t began = now_ns(); now_ns() - began < 10000000;)
+		;
+	__asm__ volatile("");
+}
+
+static void *work_often(void *unused)
+{
+	while (!over) {
+		work_masked();
+		check_mask();
+	}
+	return unused;
+}
+
+static int do_masked(void)
+{
+	pthread_t working, waiting;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_create(&working, NULL, work_often, NULL);
+	pthread_create(&waiting, NULL, wait_often, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	up(getpid());
+	wait_for_input();
+	over = 1;
+	pthread_join(working, NULL);
+	pthread_join(waiting, NULL);
 	puts(failed ? "disturbed" : "undisturbed");
 	return failed;
 }
@@ -419,6 +470,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "wait"))
 		return do_wait(NULL);
+	if (!strcmp(what, "masked"))
+		return do_masked();
 	if (!strcmp(what, "half-filtered") && argc > 2)
 		return do_wait(argv[2]);
 	if (!strcmp(what, "filter")) {

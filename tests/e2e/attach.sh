@@ -78,6 +78,24 @@ for i in 1 2 3 4 5; do
 done
 ended_well epolls
 
+# Threads that block all signals are sampled, too, and don't see it. A detach gives them their masks.
+masks() {
+	cat "/proc/$work_pid/task/"*/status | grep '^SigBlk'
+}
+unaware masked masked
+before=$(masks)
+for i in 1 2; do
+	cprof masked-attach attach -cpu -wall -for=1s -o "$work/masked.pb" "$work_pid"
+	check_status masked-attach 0
+	check_stack "$work/masked.wall.pb" 'work_masked;work_often'
+	! grep 'block SIGPROF' "$work/masked-attach.err" || fail "it is said not to be sampled"
+	cprof masked-detach detach "$work_pid"
+	check_status masked-detach 0
+	[ "$before" = "$(masks)" ] || harm "masks: $before, then $(masks)"
+done
+ended_well masked
+grep -q '^undisturbed' "$work/masked.out" || harm "masked: $(cat "$work/masked.out")"
+
 # A thread that waits for a line has that file's lock, which nobody else takes. pthread_join and sem_wait jump to a function
 # without a name, which waits.
 for what in stdio getchar join sem large counter; do

@@ -287,6 +287,17 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
  * blocked before. */
 void ct_seize_unblock(const struct ct_seized *seized);
 
+/* The bits of SIGPROF and the marker in the masks of a thread that blocked all signals before the
+ * library came: as the thread set them, and while it is sampled (lib/host/signal/host_signal.h). */
+#define CT_SEIZE_BLOCKED (CT_SEIZE_PROF | CT_SEIZE_MARKER)
+#define CT_SEIZE_SAMPLED CT_SEIZE_MARKER
+#define CT_SEIZE_PROF (UINT64_C(1) << (SIGPROF - 1))
+#define CT_SEIZE_MARKER (UINT64_C(1) << (SIGSTKFLT - 1))
+
+/* Gives masks with bits FROM the bits TO, in all threads of the process that can be stopped for it
+ * without their noticing. */
+void ct_seize_masks(int pid, uint64_t from, uint64_t to);
+
 /* hunt.c */
 
 struct ct_hunt_function {

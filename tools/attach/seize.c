@@ -421,25 +421,39 @@ static void timer_rang(int sig)
 	(void)sig;
 }
 
+/* A stopped thread waits for us alone, so nobody should run before us. Where that isn't allowed, it
+ * works as well. Returns the policy before, for end_hurry. */
+static int begin_hurry(void)
+{
+	int policy = sched_getscheduler(0);
+
+	/* A thread that is in the kernel for long doesn't stop: that wait ends by a signal. */
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = timer_rang }, NULL);
+	alarm(LIMIT_SECONDS + 1);
+	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+			   &(struct sched_param){ .sched_priority = 1 });
+	return policy;
+}
+
+static void end_hurry(int policy)
+{
+	if (policy >= 0)
+		sched_setscheduler(0, policy, &(struct sched_param){ 0 });
+	alarm(0);
+}
+
 char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 	       struct ct_seized *seized)
 {
 	struct ct_hunt h = { .s = s, .code = code, .plan = plan, .words = words };
 	double until = ct_now() + LIMIT_SECONDS;
-	int policy = sched_getscheduler(0);
+	int policy = begin_hurry();
 	unsigned next = 0;
 	bool done;
 
-	/* A thread that is in the kernel for long doesn't stop: that wait ends by a signal. */
-	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = timer_rang }, NULL);
-	alarm(LIMIT_SECONDS + 1);
 	ct_hunt_note_functions(&h);
 	h.main_stack = main_stack_limit(s->pid);
 	h.filtered = ct_seccomp_filtered(s->pid);
-	/* A stopped thread waits for us alone, so nobody should run before us. Where that isn't
-	 * allowed, it works as well. */
-	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
-			   &(struct sched_param){ .sched_priority = 1 });
 	for (unsigned round = 0; !(done = hunt_round(&h, round, &next)) && !h.refused &&
 				 !is_gone(&h) && ct_now() < until;
 	     round++) {
@@ -449,9 +463,7 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 		ct_space_renew(s);
 	}
 	ct_out_guard_progress(NULL);
-	if (policy >= 0)
-		sched_setscheduler(0, policy, &(struct sched_param){ 0 });
-	alarm(0);
+	end_hurry(policy);
 	free(h.seen);
 	free(h.allowed);
 	free(h.filters.code);
@@ -488,4 +500,64 @@ void ct_seize_unblock(const struct ct_seized *seized)
 		return;
 	ptrace(PTRACE_SETSIGMASK, t.tid, (void *)sizeof(mask), &mask);
 	ptrace(PTRACE_DETACH, t.tid, NULL, NULL);
+}
+
+/* ---- masks ---- */
+
+/* So long a thread is tried again that waits where it would notice a stop, or that runs: it may get
+ * no processor. */
+#define WAITING_SECONDS 0.1
+#define RUNNING_SECONDS 1.0
+
+static bool has_bits(uint64_t mask, uint64_t bits)
+{
+	return (mask & CT_SEIZE_BLOCKED) == bits && !(mask & (CANCEL | SETXID));
+}
+
+/* Returns for how long it is worth to try thread TID again; 0: it has another mask than FROM. */
+static double change_mask(struct ct_hunt *h, int tid, uint64_t from, uint64_t to)
+{
+	struct stopped t = { .tid = tid };
+	uint64_t where, mask;
+
+	if (!has_bits((uint64_t)ct_proc_number(tid, "SigBlk", 16), from))
+		return 0;
+	if (!ct_hunt_may_be_safe(h, ct_hunt_seen(h, tid), &where))
+		return where ? WAITING_SECONDS : RUNNING_SECONDS;
+	if (!stop(h, &t))
+		return RUNNING_SECONDS;
+	mask = (t.mask & ~CT_SEIZE_BLOCKED) | to;
+	if (h->filtered && !h->filters.code)
+		ct_seccomp_read(&h->filters, tid);
+	if (has_bits(t.mask, from))
+		ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(mask), &mask);
+	let_go(h, &t, 0);
+	return 0;
+}
+
+void ct_seize_masks(int pid, uint64_t from, uint64_t to)
+{
+	struct ct_space none = { .pid = pid };
+	struct ct_hunt h = { .s = &none, .round = ROUNDS_FOR_OTHERS };
+	int *tids = NULL, policy = begin_hurry();
+	double began = ct_now(), most;
+	size_t room = 0;
+
+	h.filtered = ct_seccomp_filtered(pid);
+	do {
+		most = 0;
+		h.threads = ct_proc_threads(pid, &tids, &room);
+		h.caught = (uint64_t)ct_proc_number(pid, "SigCgt", 16);
+		for (unsigned i = 0; i < h.threads; i++) {
+			double worth = change_mask(&h, tids[i], from, to);
+
+			most = worth > most ? worth : most;
+		}
+		if (most > 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	} while (ct_now() - began < most);
+	end_hurry(policy);
+	free(tids);
+	free(h.seen);
+	free(h.filters.code);
 }

@@ -47,6 +47,26 @@ static int attach_to(int pid, const char *library)
 	return CT_OK;
 }
 
+/* Gives masks of PID's threads with bits FROM the bits TO, if the library there says that it may be
+ * done. */
+static void change_masks(int pid, uint64_t from, uint64_t to)
+{
+	struct cp_control_message m;
+	char *why = ct_control_status(pid, &m);
+
+	if (!why && ct_control_number(&m, "may_free_prof"))
+		ct_seize_masks(ct_control_pid(pid), from, to);
+	free(why);
+}
+
+/* Threads that block all signals would not be sampled. The library has SIGPROF now. */
+static void let_signals_in(int pid)
+{
+	if (ct_mode_options[CT_CPU].value || ct_mode_options[CT_WALL].value ||
+	    ct_mode_options[CT_EVENT].value)
+		change_masks(pid, CT_SEIZE_BLOCKED, CT_SEIZE_SAMPLED);
+}
+
 static int verb_attach(int argc, char **argv)
 {
 	int first = ct_options_parse(&ct_verb_attach, argc, argv, ct_verb_record_tables);
@@ -73,8 +93,9 @@ static int verb_attach(int argc, char **argv)
 		if (attach_to(ct_control_process(argv[i]), library))
 			status = CT_FAILED;
 	free(library);
-	return status || first == 1 ? status
-				    : ct_verb_record_process(ct_control_process(argv[first]));
+	return status || first == 1
+		       ? status
+		       : ct_verb_record_process(ct_control_process(argv[first]), let_signals_in);
 }
 
 static int detach_from(int pid)
@@ -87,6 +108,8 @@ static int detach_from(int pid)
 				       ct_control_name(pid));
 		return say_why("detach", why);
 	}
+	/* Before, because the program sees its masks as they are afterwards. */
+	change_masks(pid, CT_SEIZE_SAMPLED, CT_SEIZE_BLOCKED);
 	ct_control_request(&m, CP_CONTROL_DETACH);
 	why = ct_control_ask(pid, &m, -1);
 	if (!why && !m.result) {

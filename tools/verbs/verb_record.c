@@ -177,7 +177,7 @@ static void show_window(const struct window *w, struct ct_run_show_start start)
 	free(roots);
 }
 
-static int record_process(int pid, double seconds)
+static int record_process(int pid, double seconds, void (*begun)(int pid))
 {
 	struct window windows[CT_MODES] = { { 0 } };
 	struct ct_run_show_start start;
@@ -196,6 +196,8 @@ static int record_process(int pid, double seconds)
 	}
 	if (!count)
 		return CT_FAILED;
+	if (begun)
+		begun(pid);
 	fprintf(stderr, "cprof: recording process %s for %g s; Ctrl-C ends it earlier\n",
 		ct_control_name(pid), seconds);
 	signal(SIGINT, interrupt);
@@ -226,11 +228,11 @@ int ct_verb_record_check(const struct ct_verb *verb)
 	return ct_mode_options_check(verb) || ct_own_table_check() ? CT_FAILED : CT_OK;
 }
 
-int ct_verb_record_process(int pid)
+int ct_verb_record_process(int pid, void (*begun)(int pid))
 {
 	if (!ct_mode_options_count())
 		ct_mode_options[CT_CPU].value = "";
-	return record_process(pid, ct_options_seconds(my.seconds));
+	return record_process(pid, ct_options_seconds(my.seconds), begun);
 }
 
 static int verb_record(int argc, char **argv)
@@ -250,7 +252,8 @@ static int verb_record(int argc, char **argv)
 		return ct_options_wrong(&ct_verb_record,
 					CT_CONTROL_NO_PROCESS "; \"cprof run\" records a command",
 					argv[first]);
-	return ct_verb_record_check(&ct_verb_record) ? CT_FAILED : ct_verb_record_process(pid);
+	return ct_verb_record_check(&ct_verb_record) ? CT_FAILED
+						     : ct_verb_record_process(pid, NULL);
 }
 
 const struct ct_verb ct_verb_record = {

@@ -531,7 +531,8 @@ extern const struct ct_verb ct_verb_record;
  * returns an exit status; and the recording of process PID. */
 extern const struct ct_option *const ct_verb_record_tables[];
 int ct_verb_record_check(const struct ct_verb *verb);
-int ct_verb_record_process(int pid);
+/* BEGUN, if any, is called when the modes are on. */
+int ct_verb_record_process(int pid, void (*begun)(int pid));
 extern const struct ct_verb ct_verb_serve;
 extern const struct ct_verb ct_verb_set;
 extern const struct ct_verb ct_verb_start;

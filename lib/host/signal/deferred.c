@@ -163,17 +163,35 @@ static uint64_t mask_now(void)
 	return now;
 }
 
+uint32_t cp_deferred_came_blocked;
+
+/* Was SIGPROF unblocked from outside, in a thread that had blocked it before the profiler came? */
+static bool may_have_been_freed(void)
+{
+	return !cp_self.marker && cp_self.thread && cp_self.thread->came_blocked;
+}
+
+static void see_freed(uint64_t now)
+{
+	if ((now & (prof_bit | marker_bit)) != marker_bit || !may_have_been_freed())
+		return;
+	cp_self.marker = cp_self.marker_blocked = 1;
+	cp_self.thread->came_blocked = false;
+	cp_add_relaxed(&cp_deferred_came_blocked, -1);
+}
+
 void cp_deferred_see(uint64_t now)
 {
 	bool blocked = (now & marker_bit) != 0;
 
+	see_freed(now);
 	if (cp_self.marker && !(now & prof_bit) && blocked != cp_self.prof_blocked)
 		cp_deferred_set_blocked(blocked);
 }
 
 bool cp_deferred_blocked_now(void)
 {
-	if (cp_self.marker)
+	if (cp_self.marker || may_have_been_freed())
 		cp_deferred_see(mask_now());
 	return cp_deferred_blocked();
 }
@@ -249,4 +267,5 @@ void cp_deferred_fork_child(void)
 {
 	cp_self.prof_pending = 0;
 	CP_FORK_CLEAR(&shared.state);
+	CP_FORK_CLEAR(&cp_deferred_came_blocked);
 }

@@ -108,6 +108,10 @@ void cp_altstack_revalidate(const void *at, size_t size);
  * the program believes SIGPROF blocked. Where the mask and the recorded view differ, the mask is
  * right.
  *
+ * A thread that blocked all signals before the profiler came would stay unsampled, because only the
+ * thread itself can unblock one. "cprof attach" does it for the thread from outside, while a tracer
+ * has it stopped: the kernel's mask is then as above, and the thread takes that for its view.
+ *
  * Signals that a thread sends to itself are kept here, too, blocked or not (lib/host/host.h).
  *
  * | state           | written by                     | read by                        |
@@ -175,6 +179,8 @@ bool cp_deferred_take(siginfo_t *si);
  * the profiler's: cp_signals_claim_prof. */
 extern uint32_t cp_deferred_on;
 void cp_deferred_import_mask(void);
+/* Threads that have come_blocked, and still block SIGPROF as far as they have told. */
+extern uint32_t cp_deferred_came_blocked;
 /* Call in the child of a vfork, which shares its parent's memory but has its own mask in the
  * kernel. That mask becomes what the parent believes, and the child goes on without the profiler.
  */

@@ -166,27 +166,11 @@ static void each_thread(void (*visit)(struct cp_thread *t))
 	}
 }
 
-/* Return true if MASK, a thread's, has SIGPROF by a call of the program. A handler of the profiler,
- * and libc at the begin and end of a thread, block everything for a moment, including libc's own
- * signals 32 or 33. The program's calls can't block those, so a mask with them doesn't count. */
-static bool has_prof(uint64_t mask)
-{
-	return (mask & CP_SIGBIT(SIGPROF)) && !(mask & (CP_SIGBIT(32) | CP_SIGBIT(33)));
-}
-
-static bool blocks_prof(int tid)
-{
-	char text[4096];
-	uint64_t mask;
-
-	return cp_thread_file_status(tid, text, sizeof(text)) &&
-	       cp_thread_file_number(text, "\nSigBlk:\t", 16, &mask) && has_prof(mask);
-}
-
 /* The lock is held, and has blocked the caller's signals. */
 static bool blocks_prof_locked(struct cp_thread *t)
 {
-	return cp_self.thread == t ? has_prof(timers.oldmask) : blocks_prof(t->tid);
+	return cp_self.thread == t ? cp_threads_has_prof(timers.oldmask)
+				   : cp_threads_blocks_prof(t->tid);
 }
 
 /* Return the periods after T's last kernel tick, until its CPU clock NOW. If T itself has blocked
@@ -211,42 +195,6 @@ static void owe_locked(struct cp_thread *t)
 	cp_add_relaxed(&cp_cpu_of(t)->told, missed);
 	cp_add_relaxed(&cp_cpu_of(t)->owed_ns,
 		       cp_cpu_timer_in_periods(t, missed, now) * cp_cpu.period_ns);
-}
-
-static unsigned count_blocking(void)
-{
-	int self = cp_sys_gettid();
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < cp_thread_limit(); i++) {
-		const struct cp_thread *t = cp_thread_at(i);
-		int tid = cp_load_relaxed(&t->tid);
-
-		if (cp_load_acquire(&t->state) == CP_THREAD_LIVE && tid != self &&
-		    !cp_load_acquire(&t->making) && blocks_prof(tid))
-			n++;
-	}
-	return n;
-}
-
-/* A thread that blocked SIGPROF before the program's view of masks was kept is not sampled, and
- * only the thread itself can change that. Threads are checked twice, because a handler's mask may
- * be in force for a moment. */
-void cp_cpu_note_blocking(void)
-{
-	const struct timespec moment = { 0, 1000000 };
-	unsigned n = count_blocking(), again;
-
-	if (!n)
-		return;
-	cp_sys2(SYS_nanosleep, &moment, NULL);
-	again = count_blocking();
-	n = again < n ? again : n;
-	if (n)
-		cp_notes_note(
-			CP_NOTE_BLOCKING,
-			"%u thread(s) block SIGPROF since before the start: they are not sampled",
-			n);
 }
 
 /* Choose the engine, and the reason for it, from the engine that was asked for. */

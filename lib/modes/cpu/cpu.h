@@ -62,9 +62,6 @@ void cp_cpu_settle(uint64_t cpu_ns);
 /* Return the expiries that T has used by the last settle and no sample counts; they are T's last
  * stack's. Mostly 0. In the collector. */
 uint64_t cp_cpu_take_owed(struct cp_thread *t);
-/* Note how many threads have SIGPROF blocked. Call right after a start, before the program goes on;
- * later, a handler's mask would look the same. Ordinary context. */
-void cp_cpu_note_blocking(void);
 /* Begin or end the clock of a registered thread. Call on that thread or in the sweep. */
 void cp_cpu_thread_begin(struct cp_thread *t);
 void cp_cpu_thread_end(struct cp_thread *t);

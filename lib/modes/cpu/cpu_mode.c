@@ -77,6 +77,7 @@ static void report_cpu(struct cp_comments *out, const struct cp_run *r, const st
 		L(cp_run_counted(r, CP_COUNT_TIMER_FAILURES)),
 		L(cp_run_counted(r, CP_COUNT_FOREIGN_THREADS)));
 	times(out, r);
+	cp_threads_blocking_note(out);
 	if (cp_cpu.engine != CP_ENGINE_PERF)
 		cp_thread_timer_bursts_note(out, r, "CPROF_CPU_ENGINE=perf doesn't need the tick");
 }
@@ -184,7 +185,6 @@ const struct cp_mode_ops cp_mode_cpu = {
 	.period_type = { "cpu", "nanoseconds" },
 	.period = cpu_period,
 	.report = report_cpu,
-	.started = cp_cpu_note_blocking,
 	.started_verbose = started_verbose,
 	.by_sigprof = true,
 	.start = start_cpu,

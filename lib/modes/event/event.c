@@ -292,6 +292,7 @@ static void report_event(struct cp_comments *out, const struct cp_run *r,
 		cp_comments_line(out, "event: %s is not possible: %s", name, c->refusal);
 		return;
 	}
+	cp_threads_blocking_note(out);
 	cp_comments_line(out, "event: %s, a sample for %u on average, %s%s%s", name, c->period,
 			 c->event.what.user ? "only the program's part"
 					    : "the program's and the kernel's part",

@@ -68,6 +68,7 @@ static void report_wall(struct cp_comments *out, const struct cp_run *r, const s
 		own.words[i] = cp_comments_own(out, i);
 	/* Time before a window may have found a row in it. */
 	unsampled = n->unsampled + n->unmet;
+	cp_threads_blocking_note(out);
 	cp_comments_line(out, "wall: frequency %u Hz, period %lu ns%s", cp_wall.frequency,
 			 L(cp_wall.period_ns),
 			 cp_wall.blind
