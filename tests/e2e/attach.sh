@@ -23,8 +23,12 @@ host user LD_PRELOAD=
 tell sleeper 1
 cprof threads-before threads "$pid"
 refused threads-before "\"cprof attach $pid\" loads it"
+cprof record-before record -cpu -heap "$pid"
+refused record-before "\"cprof attach $pid\" loads it"
+[ "$(wc -l <"$work/record-before.err")" = 1 ] || fail "said for each mode: $(cat "$work/record-before.err")"
 cprof attach attach "$pid"
 check_status attach 0
+says attach "\"cprof detach $pid\" undoes it"
 says attach "attached to process $pid"
 lists "$pid" - || fail "it is not listed: $("$cprof" ps)"
 cprof again attach "$pid"
@@ -53,6 +57,8 @@ check_status start-gone 0
 rm -r "$work/gone"
 cprof stop-gone stop "$pid"
 refused stop-gone 'No such file'
+cprof idle attach -cpu -for=100ms -o "$work/idle.pb" "$pid"
+says idle 'cpu: no samples: the process used too little CPU time'
 cprof detach-again detach "$pid"
 check_status detach-again 0
 end_host

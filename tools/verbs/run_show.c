@@ -503,6 +503,11 @@ static const char *nothing(const struct ct_run_show *how, const char *mode, bool
 {
 	if (how->window && !strcmp(mode, "heap"))
 		return "nothing was allocated in this time, as far as sampled";
+	if (how->window && !strcmp(mode, "cpu"))
+		return "no samples: the process used too little CPU time; -wall shows where it "
+		       "waits";
+	if (how->window && !strcmp(mode, "wall"))
+		return "no samples: no thread's stack could be seen in this time";
 	if (!strcmp(mode, "heap") && empty)
 		return "no allocation was sampled";
 	if (!strcmp(mode, "heap"))

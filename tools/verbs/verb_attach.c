@@ -42,8 +42,9 @@ static int attach_to(int pid, const char *library)
 	if (why)
 		return say_why("attach", why);
 	fprintf(stderr,
-		"cprof: attached to process %d; one of its threads was stopped for %.2f ms\n", pid,
-		stopped * 1e3);
+		"cprof: attached to process %d; one of its threads was stopped for %.2f ms; "
+		"\"cprof detach %d\" undoes it\n",
+		pid, stopped * 1e3, pid);
 	return CT_OK;
 }
 

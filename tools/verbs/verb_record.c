@@ -56,7 +56,8 @@ static int say_why(char *why)
 	return CT_FAILED;
 }
 
-static int begin_window(struct window *w, int pid, double seconds)
+/* *SAID gets why it failed; a reason that is there already isn't said again. */
+static int begin_window(struct window *w, int pid, double seconds, char **said)
 {
 	const char *name = ct_control_modes[w->mode].name,
 		   *setting = ct_mode_options[w->mode].value;
@@ -65,8 +66,13 @@ static int begin_window(struct window *w, int pid, double seconds)
 					   .lease = seconds + GRACE_SECONDS };
 	char *why;
 
-	if (ct_window_open(&w->window, pid, &how, &why))
-		return say_why(why);
+	if (ct_window_open(&w->window, pid, &how, &why)) {
+		if (!*said || strcmp(*said, why) != 0)
+			fprintf(stderr, "cprof record: %s\n", why);
+		free(*said);
+		*said = why;
+		return CT_FAILED;
+	}
 	if (ct_window_was_on(w->window) && *setting)
 		fprintf(stderr, "cprof record: %s is on already, and keeps its own setting\n",
 			name);
@@ -181,7 +187,7 @@ static int record_process(int pid, double seconds, void (*begun)(int pid))
 {
 	struct window windows[CT_MODES] = { { 0 } };
 	struct ct_run_show_start start;
-	char *path;
+	char *path, *said = NULL;
 	unsigned count = 0;
 	int status = CT_OK;
 
@@ -189,11 +195,12 @@ static int record_process(int pid, double seconds, void (*begun)(int pid))
 		windows[count].mode = m;
 		if (!ct_mode_options[m].value)
 			continue;
-		if (begin_window(&windows[count], pid, seconds))
+		if (begin_window(&windows[count], pid, seconds, &said))
 			status = CT_FAILED;
 		else
 			count++;
 	}
+	free(said);
 	if (!count)
 		return CT_FAILED;
 	if (begun)
