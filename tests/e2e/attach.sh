@@ -118,6 +118,15 @@ cprof loader-attach attach "$work_pid"
 check_status loader-attach 0
 ended_well loader
 
+# An auditor has a libc of its own.
+echo 'unsigned la_version(unsigned v) { return v; }' >"$work/audit.c"
+$CC -shared -fPIC -Wl,--no-as-needed -o "$work/audit.so" "$work/audit.c" || fail "audit.c doesn't compile"
+unaware_program=env unaware audited LD_AUDIT="$work/audit.so" "$builddir/tests/e2e/attach-host" stdio
+[ "$(grep -c 'r-xp.*/libc\.so' "/proc/$pid/maps")" = 2 ] || fail "there is one libc"
+cprof audited-attach attach "$work_pid"
+check_status audited-attach 0
+ended_well audited
+
 # The environment has settings for gperftools, which reads them, too.
 unaware_program=env unaware settings CPUPROFILE="$work/settings.pb" HEAPPROFILE="$work/settings.heap" CPROF_CPU=1 "$builddir/tests/e2e/attach-host" stdio
 cprof settings-attach attach "$work_pid"

@@ -148,6 +148,7 @@ struct ct_space {
 	size_t module_count, module_room;
 	unsigned libc, program;	      /* modules; CT_SPACE_NONE */
 	bool program_allocates;	      /* the program itself defines malloc */
+	bool several;		      /* more than one libc */
 	bool sanitized, musl, narrow; /* NARROW: another word size or architecture */
 	uint64_t libcprof;  /* address of libcprof_attach, if the library is there; or 0 */
 	struct page *pages; /* what was read of memory that doesn't change */

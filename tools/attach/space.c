@@ -19,6 +19,7 @@
 #define MAPS_MAX 200000u
 #define HEADERS_MAX 64u
 #define SYMBOLS_MAX 4000000u
+#define MODULES_MAX 100000u
 #define NAME_ROOM 128
 #define READ_MAX 32768u
 #define SOON_NS 300000
@@ -316,6 +317,11 @@ static enum ct_space_kind kind_of(struct ct_space *s, const struct ct_space_modu
 		       : CT_SPACE_PROGRAM;
 }
 
+static bool is_libc(const char *name)
+{
+	return ct_starts(name, "libc.so.6") || ct_starts(name, "libc-2.");
+}
+
 static unsigned add_module(struct ct_space *s, const char *name, const struct ct_space_map *map)
 {
 	struct ct_space_module *m;
@@ -337,7 +343,9 @@ static unsigned add_module(struct ct_space *s, const char *name, const struct ct
 	m->kind = kind_of(s, m);
 	if (ct_starts(base, "ld-musl") || ct_starts(base, "libc.musl") || !strcmp(base, "libc.so"))
 		s->musl = true;
-	if (ct_starts(base, "libc.so.6") || ct_starts(base, "libc-2."))
+	if (is_libc(base) && s->libc != CT_SPACE_NONE)
+		s->several = true;
+	else if (is_libc(base))
 		s->libc = (unsigned)s->module_count - 1;
 	if (ct_starts(base, "libasan.") || ct_starts(base, "libtsan.") ||
 	    ct_starts(base, "libhwasan.") || ct_space_symbol(s, m, "__asan_init") ||
@@ -408,18 +416,45 @@ static bool is_narrow(struct ct_space *s, const struct ct_space_module *m)
 	       (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != EM_X86_64);
 }
 
-/* Returns the module that is the first in the loader M's list: the program. */
-static unsigned first_of_loader(struct ct_space *s, const struct ct_space_module *m)
-{
-	uint64_t debug = ct_space_symbol(s, m, "_r_debug"), first, dynamic;
-	const struct ct_space_map *map;
+/* libc's struct link_map, as far as every version has it. */
+struct link {
+	uint64_t bias, name, dynamic, next;
+};
 
-	/* The members r_map and l_ld. */
-	if (!debug || !ct_space_read(s, debug + 8, &first, sizeof(first)) ||
-	    !ct_space_read(s, first + 16, &dynamic, sizeof(dynamic)))
-		return CT_SPACE_NONE;
-	map = ct_space_map_at(s, dynamic);
-	return map ? map->module : CT_SPACE_NONE;
+/* Goes through the loader's list of the program's modules. The first is the program. A module that
+ * isn't in the list has a namespace of its own (dlmopen, LD_AUDIT), and there may be a libc, too.
+ */
+static void follow_loader(struct ct_space *s, const struct ct_space_module *loader)
+{
+	uint64_t debug = ct_space_symbol(s, loader, "_r_debug"), at;
+
+	/* The member r_map. */
+	if (!debug || !ct_space_read(s, debug + 8, &at, sizeof(at)))
+		return;
+	for (unsigned n = 0; at && n < MODULES_MAX; n++) {
+		const struct ct_space_map *map;
+		struct link l;
+
+		if (!ct_space_read(s, at, &l, sizeof(l)))
+			return;
+		map = ct_space_map_at(s, l.dynamic);
+		if (map && map->module != CT_SPACE_NONE) {
+			if (!n)
+				s->program = map->module;
+			if (is_libc(ct_base_name(s->modules[map->module].name))) {
+				s->libc = map->module;
+				return;
+			}
+		}
+		at = l.next;
+	}
+}
+
+static void find_by_loader(struct ct_space *s)
+{
+	for (size_t i = 0; i < s->module_count; i++)
+		if (s->modules[i].kind == CT_SPACE_LOADER)
+			follow_loader(s, &s->modules[i]);
 }
 
 /* The program itself is where the auxiliary vector says that its headers are. That is the loader if
@@ -434,8 +469,9 @@ static void find_program(struct ct_space *s)
 	while (f && fread(pair, sizeof(pair), 1, f) == 1)
 		if (pair[0] == AT_PHDR && (map = ct_space_map_at(s, pair[1])))
 			s->program = map->module;
-	if (s->program != CT_SPACE_NONE && s->modules[s->program].kind == CT_SPACE_LOADER)
-		s->program = first_of_loader(s, &s->modules[s->program]);
+	if (s->program != CT_SPACE_NONE &&
+	    (s->several || s->modules[s->program].kind == CT_SPACE_LOADER))
+		find_by_loader(s);
 	if (s->program != CT_SPACE_NONE && s->modules[s->program].kind == CT_SPACE_ALLOCATOR) {
 		s->modules[s->program].kind = CT_SPACE_PROGRAM;
 		s->program_allocates = true;
