@@ -15,6 +15,7 @@
  *   getchar      main reads a character
  *   large        main reads input, above a stack that it has not used yet
  *   counter      main reads input, without the right to read the processor's counter
+ *   namespace    the same, with another libc in a namespace of its own
  *   ended        main has ended, another thread reads input
  *   callback     main reads in a function that libc's qsort calls
  *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
@@ -30,6 +31,7 @@
  * all others: allow, kill, trap, trace, notify, or errno and its number. Before that, as Docker
  * does it, a clone into new namespaces is refused, and another architecture's calls kill.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -314,6 +316,15 @@ static int do_counter(void)
 	return 0;
 }
 
+static int do_namespace(void)
+{
+	if (!dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW))
+		return 77;
+	up(getpid());
+	wait_for_input();
+	return 0;
+}
+
 static void *read_and_exit(void *unused)
 {
 	(void)unused;
@@ -493,6 +504,8 @@ int main(int argc, char **argv)
 		return do_large();
 	if (!strcmp(what, "counter"))
 		return do_counter();
+	if (!strcmp(what, "namespace"))
+		return do_namespace();
 	if (!strcmp(what, "ended"))
 		return do_ended();
 	if (!strcmp(what, "callback"))

@@ -71,6 +71,9 @@ unaware ended ended
 wait_for 60 grep -q '^State:.*Z' "/proc/$pid/status"
 refuses ended 'its main thread has ended'
 ended_well ended
+unaware_program=env unaware off LD_PRELOAD="$CP_LIBRARY" CPROF_CONTROL=off CPUPROFILE="$work/off.pb" "$builddir/tests/e2e/attach-host" stdio
+refuses off 'profiled by libcprof already, which takes no requests'
+ended_well off
 unaware thread wait
 for work_pid in $(cd "/proc/$pid/task" && echo *); do
 	[ "$work_pid" = "$pid" ] || refuses thread "is a thread: \"cprof attach $pid\" means its process"

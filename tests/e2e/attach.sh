@@ -104,7 +104,7 @@ grep -q '^undisturbed' "$work/masked.out" || harm "masked: $(cat "$work/masked.o
 
 # A thread that waits for a line has that file's lock, which nobody else takes. pthread_join and sem_wait jump to a function
 # without a name, which waits.
-for what in stdio getchar join sem large counter; do
+for what in stdio getchar join sem large counter namespace; do
 	unaware $what $what
 	cprof $what-attach attach "$work_pid"
 	check_status $what-attach 0

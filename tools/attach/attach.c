@@ -281,8 +281,12 @@ static char *result_of(const struct attachment *a)
 	int pid = a->space.pid, err = a->seen.result;
 	char *text, *why;
 
-	if (!err || err == -EALREADY)
+	if (!err)
 		return NULL;
+	if (err == -EALREADY)
+		return ct_memory_printf("process %d is profiled by libcprof already, which takes "
+					"no requests (CPROF_CONTROL=off)",
+					pid);
 	text = text_of(a, a->seen.request + offsetof(struct cp_attach_request, reason));
 	if (err == -EPROTO)
 		why = ct_memory_printf("process %d has a libcprof of another version", pid);

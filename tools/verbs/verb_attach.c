@@ -31,14 +31,16 @@ static bool listens(int pid)
 
 static int attach_to(int pid, const char *library)
 {
+	bool has = listens(pid);
 	double stopped;
-	char *why;
+	char *why = has ? NULL : ct_attach(pid, library, &stopped);
 
-	if (listens(pid)) {
+	/* Another cprof may have done it meanwhile. */
+	if (has || (why && listens(pid))) {
 		fprintf(stderr, "cprof: process %d has libcprof already\n", pid);
+		free(why);
 		return CT_OK;
 	}
-	why = ct_attach(pid, library, &stopped);
 	if (why)
 		return say_why("attach", why);
 	fprintf(stderr,
