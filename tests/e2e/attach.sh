@@ -154,6 +154,19 @@ if unshare -rm true 2>/dev/null; then
 	ended_well no-proc
 fi
 
+# The library is where the process's user may not read.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir -p "$work/private/bin" "$work/private/lib"
+	chmod 700 "$work"
+	cp "$cprof" "$work/private/bin/cprof"
+	cp -L "$CP_LIBRARY" "$work/private/lib/libcprof.so"
+	unaware_program=setpriv unaware unreadable --reuid 65534 --regid 65534 --clear-groups "$builddir/tests/e2e/attach-host" stdio
+	status=0
+	"$work/private/bin/cprof" attach "$work_pid" >"$work/unreadable-attach.out" 2>"$work/unreadable-attach.err" || status=$?
+	check_status unreadable-attach 0
+	ended_well unreadable
+fi
+
 # The thread that loads the library, which blocks all signals, is none of the program's threads that a profile tells of. Here it
 # takes its time to end.
 cat >"$work/lingers.c" <<'END'

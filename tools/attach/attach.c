@@ -125,12 +125,43 @@ static uint64_t libc_symbol(struct attachment *a, const char *name, bool *all)
 	return at;
 }
 
+/* May every user read the file PATH? */
+static bool is_public(const char *path)
+{
+	char *part = ct_memory_strdup(path), *slash;
+	struct stat st;
+	bool is = !stat(part, &st) && st.st_mode & S_IROTH;
+
+	while (is && (slash = strrchr(part, '/')) && slash > part) {
+		*slash = '\0';
+		is = !stat(part, &st) && st.st_mode & S_IXOTH;
+	}
+	free(part);
+	return is;
+}
+
+/* May the process, which is perhaps another user's, read the library? */
+static bool may_read(const struct attachment *a)
+{
+	char *ids = ct_proc_status(a->space.pid, a->space.pid, "Uid"),
+	     *real = realpath(a->library, NULL);
+	unsigned user = ~0u; /* the last one is for files */
+	bool may;
+
+	if (ids)
+		sscanf(ids, "%*u %*u %*u %u", &user);
+	may = user == geteuid() || (is_public(a->library) && real && is_public(real));
+	free(ids);
+	free(real);
+	return may;
+}
+
 /* Returns the path by which the process sees the library, to be freed: "" if it doesn't. */
 static char *path_there(const struct attachment *a)
 {
 	char *path = ct_memory_printf("/proc/%d/root%s", a->space.pid, a->library);
 	struct stat here, there;
-	bool same = !stat(a->library, &here) && !stat(path, &there) &&
+	bool same = may_read(a) && !stat(a->library, &here) && !stat(path, &there) &&
 		    here.st_dev == there.st_dev && here.st_ino == there.st_ino &&
 		    here.st_size == there.st_size;
 
