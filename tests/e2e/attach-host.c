@@ -5,8 +5,8 @@
  *   wait         main sleeps; a thread counts its sleeps and polls, each of which must last
  *   filter SPEC...      as wait, with seccomp filters
  *   half-filtered SPEC  as wait, with a filter of the other thread's only
- *   masked       threads that block all signals since they began: one works, one waits; each must
- *                see its mask as it set it
+ *   masked       threads that block all signals since they began: one works, one waits, one does
+ *                both; each must see its mask as it set it, and wait as long as it should
  *   private      can't be dumped
  *   traced       a child that this process traces, and lets go on
  *   vfork        a child between vfork and exec, for as long as standard input is open
@@ -197,21 +197,36 @@ static void *work_often(void *unused)
 	return unused;
 }
 
+static void *work_and_wait(void *unused)
+{
+	const struct timespec t = { .tv_nsec = 20000000 };
+
+	while (!over) {
+		uint64_t began;
+
+		work_masked();
+		began = now_ns();
+		check("nanosleep", nanosleep(&t, NULL), began, (uint64_t)t.tv_nsec);
+	}
+	return unused;
+}
+
 static int do_masked(void)
 {
-	pthread_t working, waiting;
+	void *(*const does[])(void *) = { work_often, wait_often, work_and_wait };
+	pthread_t threads[3];
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_create(&working, NULL, work_often, NULL);
-	pthread_create(&waiting, NULL, wait_often, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, does[i], NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	up(getpid());
 	wait_for_input();
 	over = 1;
-	pthread_join(working, NULL);
-	pthread_join(waiting, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
 	puts(failed ? "disturbed" : "undisturbed");
 	return failed;
 }

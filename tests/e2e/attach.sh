@@ -86,18 +86,29 @@ ended_well epolls
 
 # Threads that block all signals are sampled, too, and don't see it. A detach gives them their masks.
 masks() {
-	cat "/proc/$work_pid/task/"*/status | grep '^SigBlk'
+	cat "/proc/$work_pid/task/"*/status 2>/dev/null | grep '^SigBlk'
+}
+masks_are_back() {
+	[ "$before" = "$(masks)" ]
+}
+samples_are_pending() {
+	cat "/proc/$work_pid/task/"*/status | grep '^SigPnd' | grep -qv '[[:space:]]0*$'
 }
 unaware masked masked
 before=$(masks)
 for i in 1 2; do
+	# Samples that came while a thread was not yet attended to must not end its waits.
+	cprof masked-early attach "$work_pid"
+	cprof masked-start start -cpu -o "$work/early.pb" "$work_pid"
+	check_status masked-start 0
+	wait_for 60 samples_are_pending || fail "no samples are pending"
 	cprof masked-attach attach -cpu -wall -for=1s -o "$work/masked.pb" "$work_pid"
 	check_status masked-attach 0
 	check_stack "$work/masked.wall.pb" 'work_masked;work_often'
 	! grep 'block SIGPROF' "$work/masked-attach.err" || fail "it is said not to be sampled"
 	cprof masked-detach detach "$work_pid"
 	check_status masked-detach 0
-	[ "$before" = "$(masks)" ] || harm "masks: $before, then $(masks)"
+	wait_for 60 masks_are_back || harm "masks: $before, then $(masks)"
 done
 ended_well masked
 grep -q '^undisturbed' "$work/masked.out" || harm "masked: $(cat "$work/masked.out")"

@@ -511,16 +511,47 @@ void ct_seize_unblock(const struct ct_seized *seized)
 
 static bool has_bits(uint64_t mask, uint64_t bits)
 {
-	return (mask & CT_SEIZE_BLOCKED) == bits && !(mask & (CANCEL | SETXID));
+	return (mask & CT_SEIZE_BLOCKED) == bits;
+}
+
+/* The library's handlers, and libc at times, block these, too; the mask will be another one soon.
+ */
+static bool is_passing(uint64_t mask)
+{
+	return mask & (CANCEL | SETXID);
+}
+
+static bool is_collector(int pid, int tid)
+{
+	char name[32];
+
+	return !strcmp(ct_proc_read(pid, tid, "comm", name, sizeof(name)), "cprof\n");
+}
+
+/* Would SIGPROF be delivered to T as soon as it is unblocked, and end T's system call by EINTR? A
+ * timer's sample, which came while T ran, waits for that. */
+static bool would_disturb(const struct stopped *t)
+{
+	struct __ptrace_peeksiginfo_args how = { .nr = 16 };
+	siginfo_t found[16];
+	long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &how, found);
+
+	for (long i = 0; i < n; i++)
+		if (found[i].si_signo == SIGPROF)
+			return (long)t->regs.orig_rax >= 0;
+	return n < 0 || n == 16;
 }
 
 /* Returns for how long it is worth to try thread TID again; 0: it has another mask than FROM. */
 static double change_mask(struct ct_hunt *h, int tid, uint64_t from, uint64_t to)
 {
 	struct stopped t = { .tid = tid };
-	uint64_t where, mask;
+	uint64_t where, mask = (uint64_t)ct_proc_number(tid, "SigBlk", 16);
+	bool disturbs;
 
-	if (!has_bits((uint64_t)ct_proc_number(tid, "SigBlk", 16), from))
+	if (is_passing(mask) && !is_collector(h->s->pid, tid))
+		return RUNNING_SECONDS;
+	if (is_passing(mask) || !has_bits(mask, from))
 		return 0;
 	if (!ct_hunt_may_be_safe(h, ct_hunt_seen(h, tid), &where))
 		return where ? WAITING_SECONDS : RUNNING_SECONDS;
@@ -529,10 +560,11 @@ static double change_mask(struct ct_hunt *h, int tid, uint64_t from, uint64_t to
 	mask = (t.mask & ~CT_SEIZE_BLOCKED) | to;
 	if (h->filtered && !h->filters.code)
 		ct_seccomp_read(&h->filters, tid);
-	if (has_bits(t.mask, from))
+	disturbs = is_passing(t.mask) || (!(to & CT_SEIZE_PROF) && would_disturb(&t));
+	if (!disturbs && has_bits(t.mask, from))
 		ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(mask), &mask);
 	let_go(h, &t, 0);
-	return 0;
+	return disturbs ? RUNNING_SECONDS : 0;
 }
 
 void ct_seize_masks(int pid, uint64_t from, uint64_t to)
