@@ -58,7 +58,7 @@ TEST(test_modules_remember_a_mapping_that_went_away)
 	cp_modules_release(&m);
 }
 
-#define PAGE 4096
+#define PAGE 65536 /* or several smaller ones */
 
 /* Seen again at the very moment at which it can't be read, because it goes: still the same. */
 TEST(test_modules_that_cannot_be_read_are_the_ones_that_were_there)

@@ -13,7 +13,8 @@
 
 #define PERIOD UINT64_C(1000000)
 
-static _Alignas(4096) uint64_t pages[1024];
+#define PAGE_MAX 65536
+static _Alignas(PAGE_MAX) uint64_t pages[2 * PAGE_MAX / sizeof(uint64_t)];
 static struct cp_perf perf = { .pages = pages, .period = PERIOD };
 static uint64_t head; /* words written */
 
@@ -24,7 +25,9 @@ static struct perf_event_mmap_page *control(void)
 
 static void put(uint64_t word)
 {
-	pages[512 + head++ % 512] = word;
+	size_t words = cp_pages_kernel() / sizeof(word);
+
+	pages[words + head++ % words] = word;
 }
 
 static void put_header(unsigned type, unsigned words)

@@ -271,28 +271,29 @@ TEST(test_a_running_thread_is_not_walked)
 
 TEST(test_copied_words_end_where_the_mapping_ends)
 {
+	const size_t page = cp_pages_kernel();
 	unsigned char *p =
-		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct cp_stackcopy c;
 	uint64_t base = (uint64_t)p, w = 7;
 
-	mprotect(p, 4096, PROT_NONE);
-	mprotect(p + 2 * 4096, 4096, PROT_NONE);
-	memset(p + 4096, 3, 4096);
+	mprotect(p, page, PROT_NONE);
+	mprotect(p + 2 * page, page, PROT_NONE);
+	memset(p + page, 3, page);
 	cp_stackcopy_begin(&c);
-	CHECK(!cp_stackcopy_read(&c, base + 4096 - 8, &w) && w == 7);
-	CHECK(cp_stackcopy_read(&c, base + 4096, &w) && w == UINT64_C(0x0303030303030303));
-	CHECK(cp_stackcopy_read(&c, base + 2 * 4096 - 8, &w));
-	CHECK(!cp_stackcopy_read(&c, base + 2 * 4096 - 7, &w));
+	CHECK(!cp_stackcopy_read(&c, base + page - 8, &w) && w == 7);
+	CHECK(cp_stackcopy_read(&c, base + page, &w) && w == UINT64_C(0x0303030303030303));
+	CHECK(cp_stackcopy_read(&c, base + 2 * page - 8, &w));
+	CHECK(!cp_stackcopy_read(&c, base + 2 * page - 7, &w));
 	CHECK(!cp_stackcopy_read(&c, 0, &w));
 	CHECK(!cp_stackcopy_read(&c, UINT64_MAX - 3, &w));
 	/* Where the copying call is denied, /proc serves. */
 	c.denied = true;
 	c.size = 0;
-	CHECK(cp_stackcopy_read(&c, base + 2 * 4096 - 8, &w));
+	CHECK(cp_stackcopy_read(&c, base + 2 * page - 8, &w));
 	CHECK(c.mem >= 0);
 	cp_stackcopy_end(&c);
-	munmap(p, 3 * 4096);
+	munmap(p, 3 * page);
 }
 
 static void *copy_after_main(void *arg)
