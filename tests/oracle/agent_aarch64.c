@@ -86,7 +86,9 @@ static uint64_t function_of(uint64_t pc)
  * exception's landing). */
 static void follow(uint32_t insn, uint64_t pc, uint64_t sp)
 {
-	const struct oracle_call *top;
+	const struct oracle_call *top = oracle_shadow_call(0);
+	/* Only the end of a signal's handler changes sp in a system call. */
+	bool leaves_handler = !top && sp != last_sp && !is_return(insn) && !is_jump(insn);
 
 	if (is_call(insn)) {
 		oracle_shadow_push(
@@ -97,8 +99,7 @@ static void follow(uint32_t insn, uint64_t pc, uint64_t sp)
 		return;
 	oracle_shadow_pop(sp);
 	top = oracle_shadow_call(0);
-	/* Only the end of a signal's handler changes sp in a system call. */
-	if (!top && (is_return(insn) || (!is_jump(insn) && sp != last_sp)))
+	if (leaves_handler || (!top && is_return(insn)))
 		oracle_shadow_returned(pc);
 	else if (top && top->slot == sp && !top->exact &&
 		 (top->ra == pc || (is_jump(insn) && function_of(pc) != pc &&
