@@ -139,9 +139,13 @@ struct cp_call {
 __attribute__((always_inline)) static inline struct cp_call cp_call_here(void)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
+#ifdef __clang__ /* whose __builtin_dwarf_cfa is the frame pointer here */
+	uint64_t sp = (uint64_t)__builtin_sponentry();
+#else
+	uint64_t sp = (uint64_t)__builtin_dwarf_cfa();
+#endif
 
-	return (struct cp_call){ (uint64_t)__builtin_return_address(0),
-				 (uint64_t)__builtin_dwarf_cfa(), frame[0] };
+	return (struct cp_call){ (uint64_t)__builtin_return_address(0), sp, frame[0] };
 }
 
 /* Returns whether the calling thread has libc's TLS. A thread of another runtime may have no
