@@ -168,7 +168,6 @@ bool cp_drain_again(struct cp_run *r, struct cp_thread *t, uint64_t weight, uint
 	again->weight = weight;
 	again->count = count;
 	again->tag = again->more = 0;
-	again->when = again->when ? cp_ticks_moment() : 0;
 	cp_modules_want(r->aggregate.modules);
 	add_record(r, again, cp_drain_label(r, t));
 	return true;
