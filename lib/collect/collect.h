@@ -275,8 +275,8 @@ uint32_t cp_drain_label(struct cp_run *r, struct cp_thread *t);
 uint32_t cp_drain_label_of(struct cp_run *r, uint64_t who);
 /* The same for a caller that calls cp_drain_name before a file is written. */
 uint32_t cp_drain_unnamed(struct cp_run *r, struct cp_thread *t);
-/* Add a record of WEIGHT and COUNT, as of R's mode, with the last stack in T's ring, and its moment,
- * to R. Returns false if there is none. In the collector. */
+/* Add a record of WEIGHT and COUNT, as of R's mode, with the last stack in T's ring, and its
+ * moment, to R. Returns false if there is none. In the collector. */
 bool cp_drain_again(struct cp_run *r, struct cp_thread *t, uint64_t weight, uint64_t count);
 /* Give T's label in R the name that T has now. */
 void cp_drain_name(struct cp_run *r, const struct cp_thread *t);
