@@ -19,6 +19,10 @@
 #include <threads.h>
 #include <time.h>
 
+#ifndef __GLIBC__
+#define dlvsym(handle, name, version) dlsym(handle, name)
+#endif
+
 static __thread uint64_t waited_ns;
 
 uint64_t lock_inner_ns(void);

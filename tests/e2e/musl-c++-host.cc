@@ -47,7 +47,7 @@ OWN static int thrower(int left, int &unwound)
 	guard g{ unwound };
 
 	if (!left) {
-		burn(2000);
+		burn(2000 + rest / throws);
 		throw failure("thrown");
 	}
 	int result = thrower(left - 1, unwound) + 1;

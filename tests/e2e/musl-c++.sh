@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A C++ program that is built for musl, in each mode: exceptions pass through frames that are sampled, their handlers
-# find them, and what new and the standard library do is in the profiles. Debian has no C++ library for musl. MUSL_CXX
-# is a compiler that has one, for dynamically linked programs.
+# find them, and what new and the standard library do is in the profiles. MUSL_CXX is a compiler that has a C++ library
+# for musl, for dynamically linked programs. Debian has none; there it is g++ with its library for glibc.
 . "$srcdir/tests/lib/lock.sh"
 . "$srcdir/tests/lib/heap.sh"
 . "$srcdir/tests/lib/io.sh"
-cxx=${MUSL_CXX:-$(uname -m)-linux-musl-g++}
-need musl-gcc "$cxx"
+cxx=(${MUSL_CXX:-bash "$srcdir/tests/lib/musl-g++.sh"})
+need musl-gcc g++ "${cxx[0]}"
 "${MAKE:-make}" -s musl >"$work/make.log" 2>&1 || { tail -n 20 "$work/make.log"; fail "the library for musl is not built"; finish; }
-"$cxx" -std=c++17 -O2 -g -fomit-frame-pointer -o "$work/host" "$srcdir/tests/e2e/musl-c++-host.cc" || fail "the host doesn't compile"
+"${cxx[@]}" -std=c++17 -O2 -g -fomit-frame-pointer -o "$work/host" "$srcdir/tests/e2e/musl-c++-host.cc" || fail "the host doesn't compile"
 cd "$work"
 bare short ./host
 bare long ./host long
@@ -23,11 +23,13 @@ run() { # mode option [long]
 	check_comment "$1.pb" '^stacks: 0 truncated at the depth limit, [0-9] incomplete'
 }
 
+# perf_events: the kernel looks seldom at the timers of threads that are always preempted.
+export CPROF_CPU_ENGINE=perf
 for mode in cpu wall; do
 	run $mode --$mode long
 	check_stack $mode.pb 'burn;catcher;main;'
 	check_stack $mode.pb 'burn;catcher;main::.*operator'
-	check_stack $mode.pb 'thrower;thrower;.*;catcher;main;'
+	check_stack $mode.pb 'thrower[^;]*;thrower[^;]*;.*;catcher;main;'
 done
 run heap --heap=1
 values_are heap.pb '(^|;)by_new;' "100 10000 50 5000"

@@ -28,7 +28,7 @@ cat >"$work/deep.ml" <<-END
 	  ignore (Sys.opaque_identity (spin 300_000_000 0));
 	  overflow ()
 END
-# Its programs are for glibc.
+# OCaml's programs are for glibc.
 if [ "${CP_LIBC:-glibc}" = glibc ] && command -v ocamlopt >/dev/null && (cd "$work" && ocamlopt -o deep deep.ml) >/dev/null 2>&1; then
 	bare bare-ocaml "$work/deep"
 	ends_well profiled ocaml "$work/deep"
