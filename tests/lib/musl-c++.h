@@ -8,6 +8,7 @@
 /* The library's headers ask for a version of glibc, and use functions that musl lacks. */
 #define __GLIBC_PREREQ(major, minor) 0
 #define __locale_t locale_t
+#define pvalloc valloc
 #include <bits/c++config.h>
 #undef _GLIBCXX_USE_PTHREAD_COND_CLOCKWAIT
 #undef _GLIBCXX_USE_PTHREAD_MUTEX_CLOCKLOCK

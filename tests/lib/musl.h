@@ -10,8 +10,39 @@
 #define M_MMAP_THRESHOLD 0
 #define M_ARENA_MAX 0
 #define mallopt(...) 1
+#define pvalloc(size) valloc(size)
+#define PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP                                                     \
+	{                                                                                          \
+		{                                                                                  \
+			{                                                                          \
+				PTHREAD_MUTEX_RECURSIVE                                            \
+			}                                                                          \
+		}                                                                                  \
+	}
+#define PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP                                                    \
+	{                                                                                          \
+		{                                                                                  \
+			{                                                                          \
+				PTHREAD_MUTEX_ERRORCHECK                                           \
+			}                                                                          \
+		}                                                                                  \
+	}
+#define PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP PTHREAD_MUTEX_INITIALIZER
+#define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_NORMAL
+#define PTHREAD_RWLOCK_PREFER_READER_NP 0
+#define PTHREAD_RWLOCK_PREFER_WRITER_NP 1
+#define PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP 2
+#define pthread_rwlockattr_setkind_np(...) 0
+#define getcontext(context) (-1)
+#define setcontext(context) (-1)
+#define swapcontext(from, to) (-1)
+#define makecontext(...) ((void)0)
 #define gsignal raise
 #define statx(...) ((int)syscall(SYS_statx, __VA_ARGS__))
+#define pwritev2(fd, parts, n, at, flags)                                                          \
+	((int)syscall(SYS_pwritev2, fd, parts, n, (long)(at), 0L, flags))
+#define renameat2(...) ((int)syscall(SYS_renameat2, __VA_ARGS__))
+#define execveat(...) ((int)syscall(SYS_execveat, __VA_ARGS__))
 #define tgkill(...) ((int)syscall(SYS_tgkill, __VA_ARGS__))
 #define preadv2(fd, parts, n, at, flags)                                                           \
 	((int)syscall(SYS_preadv2, fd, parts, n, (long)(at), 0L, flags))
@@ -43,6 +74,14 @@ static inline int musl_mask(int how, int mask)
 	return was;
 }
 
+static inline int backtrace(void **frames, int max)
+{
+	int n = max < 2 ? max : 2;
+
+	memset(frames, 0, (size_t)n * sizeof(*frames));
+	return n;
+}
+
 static inline int close_range(unsigned first, unsigned last, int flags)
 {
 	return (int)syscall(SYS_close_range, first, last, flags);
@@ -70,6 +109,8 @@ static inline const struct timespec *musl_real(clockid_t clock, const struct tim
 #define pthread_rwlock_clockwrlock(l, clock, until)                                                \
 	pthread_rwlock_timedwrlock(l, MUSL_REAL(clock, until))
 #define sem_clockwait(s, clock, until) sem_timedwait(s, MUSL_REAL(clock, until))
+#define pthread_clockjoin_np(t, value, clock, until)                                               \
+	pthread_timedjoin_np(t, value, MUSL_REAL(clock, until))
 #define pthread_cond_clockwait(c, m, clock, until)                                                 \
 	pthread_cond_timedwait(c, m, MUSL_REAL(clock, until))
 

@@ -323,6 +323,26 @@ TEST(test_frame_size_passes_over_what_leaves_sp_alone)
 #endif
 }
 
+#ifdef __x86_64__
+/* As operator delete[] jumps to operator delete, and that to free. */
+__asm__(".text\n"
+	"calls_jumps: call jumps\n"
+	"after_call: ret\n"
+	"jumps: endbr64\n jmp jumps_far\n"
+	".skip 300\n"
+	"jumps_far: jmp lands\n"
+	"lands: ret\n");
+extern const char after_call[], lands[];
+
+TEST(test_a_function_that_jumps_on_was_not_called)
+{
+	CHECK_EQ(cp_cfi_code_called((uint64_t)(uintptr_t)after_call, false),
+		 (uint64_t)(uintptr_t)lands);
+	CHECK_EQ(cp_cfi_code_called((uint64_t)(uintptr_t)after_call, true),
+		 (uint64_t)(uintptr_t)lands);
+}
+#endif
+
 #ifdef __aarch64__
 /* adrp x16, #0x1f000; ldr x17, [x16, #0xfe8], where branches need a landing pad after bti c. */
 TEST(test_a_stub_of_the_plt_may_begin_with_a_landing_pad)

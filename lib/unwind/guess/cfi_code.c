@@ -18,6 +18,8 @@
 #define SLOTS (1u << SLOT_BITS)
 
 static uint64_t readable[SLOTS];
+#define JUMPS 4 /* from a called function on: operator delete[], operator delete, its stub, free   \
+		 */
 
 /* Kinds of places outside of all modules. A word has the address, MOMENT_BITS of the time, and this
  * verdict. */
@@ -191,19 +193,37 @@ bool cp_cfi_code_is_there(uint64_t pc, bool copy)
 				       : cp_cfi_code_read(pc, &byte, sizeof(byte), copy);
 }
 
+/* Returns where the code at AT goes on if it only jumps there: a PLT stub, or a function such as
+ * operator delete, which jumps to free. 0 = it does something else. */
+static uint64_t jumps_on(uint64_t at, bool copy)
+{
+	uint8_t code[CP_CFI_STUB_BYTES];
+	uint64_t slot;
+
+	if (!cp_cfi_code_read(at, code, sizeof(code), copy))
+		return 0;
+	slot = cp_cfi_stub_slot(code, at);
+	if (!slot)
+		return cp_cfi_jump_target(code, at);
+	return cp_cfi_code_read(slot, &slot, sizeof(slot), copy) ? slot : 0;
+}
+
 uint64_t cp_cfi_code_called(uint64_t ra, bool copy)
 {
-	uint8_t code[CP_CFI_CALL_BYTES > CP_CFI_STUB_BYTES ? CP_CFI_CALL_BYTES : CP_CFI_STUB_BYTES];
-	uint64_t to, slot;
+	uint8_t code[CP_CFI_CALL_BYTES];
+	uint64_t to, next;
 	bool by_slot;
 
 	if (!read_call(ra, code, copy))
 		return 0;
 	to = cp_cfi_call_target(code + CP_CFI_CALL_BYTES, ra, &by_slot);
-	if (by_slot)
-		return cp_cfi_code_read(to, &slot, sizeof(slot), copy) ? slot : 0;
-	if (!to || !cp_cfi_code_read(to, code, CP_CFI_STUB_BYTES, copy))
-		return to;
-	slot = cp_cfi_stub_slot(code, to);
-	return slot && cp_cfi_code_read(slot, &slot, sizeof(slot), copy) ? slot : to;
+	if (by_slot && !cp_cfi_code_read(to, &to, sizeof(to), copy))
+		return 0;
+	for (unsigned jumps = 0; to && jumps < JUMPS; jumps++) {
+		next = jumps_on(to, copy);
+		if (!next)
+			break;
+		to = next;
+	}
+	return to;
 }

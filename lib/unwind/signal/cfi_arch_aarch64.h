@@ -116,6 +116,12 @@ static inline uint64_t cp_cfi_stub_slot(const uint8_t *code, uint64_t stub)
 	       (ldr >> 10 & 0xfff) * 8u;
 }
 
+/* Not needed on aarch64, where the code that is called has a description. */
+static inline uint64_t cp_cfi_jump_target(const uint8_t *code, uint64_t at)
+{
+	return 0;
+}
+
 /* Linkers describe no code of the PLT here. Returns by how much the stub at CODE, which is anywhere
  * in it, has lowered sp; the return address is still in its register. -1: it is not a stub. The
  * first stub of a PLT, which binds a function at its first call, begins with stp x16, x30, [sp,

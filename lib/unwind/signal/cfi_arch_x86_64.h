@@ -152,6 +152,22 @@ static inline bool cp_cfi_is_behind_stub(const uint8_t *p, const uint8_t *end)
 	return false;
 }
 
+/* Returns the target of the jump at AT, whose code is at CODE: jmp offset, after an optional
+ * endbr64. 0 = it is not a jump. */
+static inline uint64_t cp_cfi_jump_target(const uint8_t *code, uint64_t at)
+{
+	static const uint8_t endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	unsigned i = __builtin_memcmp(code, endbr, 4) ? 0 : 4;
+	int32_t offset;
+
+	if (code[i] == 0xeb)
+		return at + i + 2 + (uint64_t)(int64_t)(int8_t)code[i + 1];
+	if (code[i] != 0xe9)
+		return 0;
+	__builtin_memcpy(&offset, code + i + 1, sizeof(offset));
+	return at + i + 5 + (uint64_t)(int64_t)offset;
+}
+
 /* Stores the registers that the pushes at the start of CODE (N bytes) save to REGS, in order, at
  * most MAX. Returns their number. */
 static inline unsigned cp_cfi_pushed(const uint8_t *code, unsigned n, uint8_t *regs, unsigned max)

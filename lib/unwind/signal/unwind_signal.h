@@ -441,7 +441,8 @@ bool cp_cfi_code_at_sigreturn(uint64_t pc, bool copy);
 /* Can code be read at PC? */
 bool cp_cfi_code_is_there(uint64_t pc, bool copy);
 
-/* Returns the target of the call before RA, followed through a PLT stub. 0 = unknown. */
+/* Returns the target of the call before RA, followed through PLT stubs and functions that only jump
+ * on. 0 = unknown. */
 uint64_t cp_cfi_code_called(uint64_t ra, bool copy);
 
 /* Can RA, in no module, be a return address into generated code? Always false for an address on F's

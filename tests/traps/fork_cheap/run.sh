@@ -39,7 +39,7 @@ limit_of_faults=$(($(<"$work/bare.out") + 35))
 # The system calls of the first child that had no sample, in order: a tick may hit one.
 calls_of_child() { # name
 	local child
-	for child in $(sed -n 's/.* clone(child_stack=NULL.*= \([0-9]*\)$/\1/p; s/.*<\.\.\. clone resumed>, child_tidptr.*= \([0-9]*\)$/\1/p' \
+	for child in $(sed -n 's/.* \(clone(child_stack=NULL.*\|fork()\) *= \([0-9]*\)$/\2/p; s/.*<\.\.\. clone resumed>, child_tidptr.*= \([0-9]*\)$/\1/p' \
 		"$work/$1.trace"); do
 		grep -q "^$child .*--- SIGPROF" "$work/$1.trace" || break
 	done

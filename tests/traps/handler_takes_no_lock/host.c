@@ -4,7 +4,9 @@
  *
  *   lock-loops SECONDS MODULE...    modules that nothing else has loaded; 0: until the input ends
  */
+#if __has_include(<execinfo.h>)
 #include <execinfo.h>
+#endif
 #include <link.h>
 
 #include "host.h"

@@ -9,7 +9,9 @@
  * profiler starts a CPU profile and stops it. "switches" has user threads that the handler of
  * ITIMER_PROF switches. "guard" gets a SIGPROF where the thread's stack ends: SIGSEGV.
  */
+#if __has_include(<execinfo.h>)
 #include <execinfo.h>
+#endif
 #include <setjmp.h>
 #include <sys/time.h>
 #include <ucontext.h>

@@ -45,7 +45,11 @@ static const int allowed_threads[] = { SYS_futex,	   SYS_madvise,		SYS_munmap,
 				       SYS_rt_sigprocmask, SYS_sched_yield };
 
 /* And what libc needs to fork and to wait for the child. */
-static const int allowed_forks[] = { SYS_clone, SYS_wait4, SYS_set_robust_list };
+static const int allowed_forks[] = { SYS_clone, SYS_wait4,  SYS_set_robust_list,
+#ifndef __GLIBC__
+				     SYS_fork,	SYS_gettid, SYS_rt_sigprocmask
+#endif
+};
 /* And to give back its alternate stack, and to become nothing at all. */
 static const int allowed_execs[] = { SYS_execve, SYS_munmap, SYS_mprotect };
 

@@ -15,6 +15,8 @@ cat >"$work/host.c" <<'END'
 #include <stdlib.h>
 #include <unistd.h>
 #include "tick.h"
+/* musl has no such function. */
+#define sched_getscheduler(tid) syscall(SYS_sched_getscheduler, tid)
 static pthread_barrier_t both;
 static volatile int own;
 static void *thread(void *arg)

@@ -38,7 +38,9 @@ BY(raise, raise(SIGPROF))
 BY(gsignal, gsignal(SIGPROF))
 BY(pthread_kill, pthread_kill(pthread_self(), SIGPROF))
 BY(pthread_kill_of_old, pthread_kill_of_old(pthread_self(), SIGPROF))
+#ifdef __GLIBC__
 BY(pthread_sigqueue, pthread_sigqueue(pthread_self(), SIGPROF, token))
+#endif
 BY(tgkill, tgkill(getpid(), gettid(), SIGPROF))
 BY(tgkill_number, syscall(SYS_tgkill, getpid(), gettid(), SIGPROF))
 BY(tkill_number, syscall(SYS_tkill, gettid(), SIGPROF))
@@ -54,7 +56,9 @@ static const struct {
 	{ "gsignal", by_gsignal, SI_TKILL },
 	{ "pthread_kill", by_pthread_kill, SI_TKILL },
 	{ "pthread_kill of old", by_pthread_kill_of_old, SI_TKILL },
+#ifdef __GLIBC__
 	{ "pthread_sigqueue", by_pthread_sigqueue, SI_QUEUE },
+#endif
 	{ "tgkill", by_tgkill, SI_TKILL },
 	{ "SYS_tgkill", by_tgkill_number, SI_TKILL },
 	{ "SYS_tkill", by_tkill_number, SI_TKILL },

@@ -29,7 +29,9 @@
 static void expect_single(void)
 {
 	EXPECT(__libc_single_threaded);
+#ifdef __GLIBC__
 	EXPECT(!(stdin->_flags2 & NEEDS_LOCK));
+#endif
 }
 
 static unsigned long long blocked_by(const char *tid)

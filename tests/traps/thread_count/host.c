@@ -33,7 +33,7 @@ static struct stat64 s64;
 
 static void by_name(const char *path)
 {
-	struct statx x;
+	struct statx x __attribute__((unused)); /* not all of musl's versions have it */
 
 	SAY(path, stat(path, &s), s.st_nlink);
 	SAY("stat64", stat64(path, &s64), s64.st_nlink);
@@ -41,7 +41,9 @@ static void by_name(const char *path)
 	SAY("lstat64", lstat64(path, &s64), s64.st_nlink);
 	SAY("fstatat", fstatat(AT_FDCWD, path, &s, 0), s.st_nlink);
 	SAY("fstatat64", fstatat64(AT_FDCWD, path, &s64, 0), s64.st_nlink);
+#ifdef __GLIBC__
 	SAY("statx", statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &x), x.stx_nlink);
+#endif
 	SAY("__xstat", __xstat(VERSION, path, &s), s.st_nlink);
 	SAY("__lxstat", __lxstat(VERSION, path, &s), s.st_nlink);
 	SAY("__fxstatat", __fxstatat(VERSION, AT_FDCWD, path, &s, 0), s.st_nlink);
@@ -54,14 +56,16 @@ static void by_descriptor(void)
 {
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY),
 	    task = openat(proc, "self/task", O_RDONLY);
-	struct statx x;
+	struct statx x __attribute__((unused));
 
 	SAY("self/task/", fstatat(proc, "self/task/", &s, 0), s.st_nlink);
 	SAY("fstat", fstat(task, &s), s.st_nlink);
 	SAY("fstat64", fstat64(task, &s64), s64.st_nlink);
 	SAY("__fxstat", __fxstat(VERSION, task, &s), s.st_nlink);
 	SAY("__fxstat64", __fxstat64(VERSION, task, &s64), s64.st_nlink);
+#ifdef __GLIBC__
 	SAY("statx", statx(task, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &x), x.stx_nlink);
+#endif
 	close(proc);
 	close(task);
 }

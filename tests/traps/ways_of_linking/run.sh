@@ -7,7 +7,7 @@ need "$OBJCOPY"
 
 check_program() { # name
 	profiles_well profiled "$1" "$work/$1" burn 150
-	check_stack "$work/$1.pb" '	burn_loop;main;.*_start$'
+	check_stack "$work/$1.pb" '	burn_loop;main;(.*_start|libc\.so\+0x[^;]*)$'
 	has_go || return
 	check_mapping "$work/$1.pb" "$work/$1" "$(build_id "$work/$1")"
 	go tool pprof -symbolize=none -top "$work/$1.pb" >"$work/none" 2>/dev/null ||
@@ -62,7 +62,7 @@ if unshare -m true 2>/dev/null; then
 	else
 		check_status by-id 0
 		check_valid "$work/by-id.pb"
-		check_stack "$work/by-id.pb" '	burn_loop;main;.*_start$'
+		check_stack "$work/by-id.pb" '	burn_loop;main;(.*_start|libc\.so\+0x[^;]*)$'
 	fi
 else
 	echo "SKIP by-id: no mount namespaces"
