@@ -83,6 +83,12 @@ static inline uint64_t cp_libc_stack_end(void)
 	return (uint64_t)(uintptr_t)__libc_stack_end + sizeof(void *);
 }
 
+/* sigaltstack is the system call. */
+static inline int cp_libc_refuses_altstack(const stack_t *ss)
+{
+	return 0;
+}
+
 /* Return ATTR, of a thread to be made, if libc gives it a stack with room for a signal; otherwise
  * *OWN, the same with more room. */
 static inline const pthread_attr_t *cp_libc_roomy(const pthread_attr_t *attr, pthread_attr_t *own)

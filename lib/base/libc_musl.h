@@ -112,6 +112,14 @@ static inline uint64_t cp_libc_stack_end(void)
 	return getauxval(AT_RANDOM);
 }
 
+/* Returns the error with which sigaltstack refuses a stack that the kernel might take; 0 = none. */
+static inline int cp_libc_refuses_altstack(const stack_t *ss)
+{
+	if (ss && !(ss->ss_flags & SS_DISABLE) && ss->ss_size < MINSIGSTKSZ)
+		return ENOMEM;
+	return ss && ss->ss_flags & SS_ONSTACK ? EINVAL : 0;
+}
+
 /* A thread may have 2 KiB of stack: less than a signal's frame. */
 static inline const pthread_attr_t *cp_libc_roomy(const pthread_attr_t *attr, pthread_attr_t *own)
 {

@@ -4,14 +4,17 @@
 #define CP_HOOKS_HOOKS_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 
 #include "base/libc.h"
 
 /* signal.c
  *
- * Two versions of pthread_kill.
+ * The system call sigaltstack, with libc's result, and two versions of pthread_kill.
  */
+
+int cp_signal_altstack(const stack_t *ss, stack_t *old);
 
 __attribute__((visibility("default"))) int pthread_kill_before_2_34(pthread_t thread, int sig);
 __attribute__((visibility("default"))) int pthread_kill_of_2_34(pthread_t thread,

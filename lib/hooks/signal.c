@@ -128,9 +128,16 @@ static int result_of(long r)
 	return -1;
 }
 
-INTERPOSE int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+int cp_signal_altstack(const stack_t *ss, stack_t *old)
 {
 	return result_of(cp_signals_sigaltstack(ss, old));
+}
+
+INTERPOSE int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+{
+	int refused = cp_libc_refuses_altstack(ss);
+
+	return refused ? result_of(-refused) : cp_signal_altstack(ss, old);
 }
 
 /* Signals to a thread. A SIGPROF to the calling thread goes through host/send_self.c. */

@@ -368,7 +368,7 @@ INTERPOSE long syscall(long number, ...)
 	if (is_sent(number, a))
 		return 0;
 	if (number == SYS_sigaltstack)
-		return sigaltstack((const stack_t *)a[0], (stack_t *)a[1]);
+		return cp_signal_altstack((const stack_t *)a[0], (stack_t *)a[1]);
 	if (number == SYS_ptrace && a[0] == PTRACE_TRACEME)
 		return ptrace(PTRACE_TRACEME, a[1], a[2], a[3]);
 	if (number == SYS_prctl && cp_dispatch_is((int)a[0]))

@@ -18,8 +18,8 @@
 #define SLOTS (1u << SLOT_BITS)
 
 static uint64_t readable[SLOTS];
-#define JUMPS 4 /* from a called function on: operator delete[], operator delete, its stub, free   \
-		 */
+/* Jumps from a called function on: operator delete[], operator delete, its stub, free. */
+#define JUMPS 4
 
 /* Kinds of places outside of all modules. A word has the address, MOMENT_BITS of the time, and this
  * verdict. */

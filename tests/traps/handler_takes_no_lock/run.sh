@@ -7,6 +7,10 @@ for m in libm.so.6 libresolv.so.2 libnsl.so.1 libutil.so.1 libz.so.1; do
 		[ -e "$dir/$m" ] && modules="$modules $dir/$m" && break
 	done
 done
+if [ "${CP_LIBC:-glibc}" != glibc ]; then
+	modules=$work/module.so
+	echo 'int needed;' | $CC -fPIC -shared -o "$modules" -x c - || skip "no compiler"
+fi
 [ -n "$modules" ] || skip "no library to load"
 # Not profiled itself: it could hang, too.
 limit=$bounded
