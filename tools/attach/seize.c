@@ -504,10 +504,11 @@ void ct_seize_unblock(const struct ct_seized *seized)
 
 /* ---- masks ---- */
 
-/* So long a thread is tried again that waits where it would notice a stop, or that runs: it may get
- * no processor. */
+/* So long a thread is tried again that waits where it would notice a stop, that has a pending
+ * sample, or that runs: it may get no processor. */
 #define WAITING_SECONDS 0.1
-#define RUNNING_SECONDS 1.0
+#define PENDING_SECONDS 1.0
+#define RUNNING_SECONDS 10.0
 
 static bool has_bits(uint64_t mask, uint64_t bits)
 {
@@ -554,7 +555,7 @@ static double change_mask(struct ct_hunt *h, int tid, uint64_t from, uint64_t to
 	if (is_passing(mask) || !has_bits(mask, from))
 		return 0;
 	if (!ct_hunt_may_be_safe(h, ct_hunt_seen(h, tid), &where))
-		return where ? WAITING_SECONDS : RUNNING_SECONDS;
+		return where || ct_hunt_is_parent(h, tid) ? WAITING_SECONDS : RUNNING_SECONDS;
 	if (!stop(h, &t))
 		return RUNNING_SECONDS;
 	mask = (t.mask & ~CT_SEIZE_BLOCKED) | to;
@@ -564,7 +565,7 @@ static double change_mask(struct ct_hunt *h, int tid, uint64_t from, uint64_t to
 	if (!disturbs && has_bits(t.mask, from))
 		ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(mask), &mask);
 	let_go(h, &t, 0);
-	return disturbs ? RUNNING_SECONDS : 0;
+	return disturbs ? PENDING_SECONDS : 0;
 }
 
 void ct_seize_masks(int pid, uint64_t from, uint64_t to)
