@@ -43,10 +43,11 @@ run 1000
 run 3000
 
 # What the kernel takes to make and to end a thread is in the total: a quarter of these threads' time, of
-# which half was missing.
+# which half was missing. And each thread has an expiry or none, by chance, but all of them have their time:
+# the sum had a standard deviation of 2.8 %, and has 0.4 %.
 CPUPROFILE_FREQUENCY=1000 profiles_well profiled ends ./tests/e2e/short-threads-host 0.3 50
 "$cprof" info "$work/ends.pb" | awk '$1 == "cpu" && $2 == "time:" { print; found = $9 / $3 }
-	END { exit !(found > 0.93 && found < 1.07) }' || fail "threads of 50 us: the total is another"
+	END { exit !(found > 0.98 && found < 1.02) }' || fail "threads of 50 us: the total is another"
 
 # Threads that pause don't take what is missed at the ends of the others.
 CPUPROFILE_FREQUENCY=99 profiles_well profiled paused ./tests/traps/hosts/cpu-host paused 600 0.001

@@ -19,6 +19,7 @@ static struct cp_futex_lock timers
 static struct {
 	uint64_t ends;	   /* threads whose end was told */
 	uint64_t ended_ns; /* what these used until then */
+	uint64_t known_ns; /* the same, by their expiries */
 	uint64_t live_ns;  /* what the others have used */
 	uint64_t late_ns;  /* random, below a period: how much more counts as a period */
 } last CP_START_DATA;
@@ -136,6 +137,7 @@ static void count_from(struct cp_thread *t, uint64_t from)
 	cp_cpu_of(t)->began = cp_cpu_program_of(t, from);
 	/* What an earlier run owed. */
 	cp_cpu_of(t)->owed_ns = 0;
+	cp_store_relaxed(&cp_cpu_of(t)->known_ns, 0);
 	forget_own(t);
 	begin_clock(t, from);
 }
@@ -173,14 +175,30 @@ static bool blocks_prof_locked(struct cp_thread *t)
 				   : cp_threads_blocks_prof(t->tid);
 }
 
-/* Return the periods after T's last kernel tick, until its CPU clock NOW. If T itself has blocked
- * SIGPROF, by a call that the library didn't see, more than a few ticks stay unsampled. */
+/* T itself has blocked SIGPROF, by a call that the library didn't see: of the steps that it MISSED
+ * after its last kernel tick, more than a few stay unsampled. */
+static bool chose_to_miss_locked(struct cp_thread *t, uint64_t missed)
+{
+	return missed > cp_cpu_timer_usually_missed() && blocks_prof_locked(t);
+}
+
+/* Return the periods in the steps that T has MISSED until its CPU clock NOW. They are known. */
+static uint64_t know(struct cp_thread *t, uint64_t missed, uint64_t now)
+{
+	uint64_t periods = cp_cpu_timer_in_periods(t, missed, now);
+
+	cp_add_relaxed(&cp_cpu_of(t)->known_ns, periods * cp_cpu.period_ns);
+	return periods;
+}
+
+/* Return the periods after T's last kernel tick, until its CPU clock NOW. */
 static uint64_t missed_locked(struct cp_thread *t, uint64_t now)
 {
-	uint64_t missed = cp_cpu_timer_missed(t, now), most = cp_cpu_timer_usually_missed();
+	uint64_t missed = cp_cpu_timer_missed(t, now), all = know(t, missed, now);
 
-	missed = missed > most && blocks_prof_locked(t) ? most : missed;
-	return cp_cpu_timer_in_periods(t, missed, now);
+	return chose_to_miss_locked(t, missed)
+		       ? cp_cpu_timer_in_periods(t, cp_cpu_timer_usually_missed(), now)
+		       : all;
 }
 
 /* T is owed what it used after its last kernel tick. A filter tells only at a sample which time is
@@ -189,12 +207,10 @@ static void owe_locked(struct cp_thread *t)
 {
 	uint64_t now = cp_cpu_clock_of(t), missed = cp_cpu_timer_missed(t, now);
 
-	if (!missed || cp_load_relaxed(&cp_cpu_state.filter) ||
-	    (missed > cp_cpu_timer_usually_missed() && blocks_prof_locked(t)))
+	if (!missed || cp_load_relaxed(&cp_cpu_state.filter) || chose_to_miss_locked(t, missed))
 		return;
 	cp_add_relaxed(&cp_cpu_of(t)->told, missed);
-	cp_add_relaxed(&cp_cpu_of(t)->owed_ns,
-		       cp_cpu_timer_in_periods(t, missed, now) * cp_cpu.period_ns);
+	cp_add_relaxed(&cp_cpu_of(t)->owed_ns, know(t, missed, now) * cp_cpu.period_ns);
 }
 
 /* Choose the engine, and the reason for it, from the engine that was asked for. */
@@ -232,7 +248,7 @@ static void set_period(unsigned frequency)
 
 static void begin_last(void)
 {
-	last.ends = last.ended_ns = 0;
+	last.ends = last.ended_ns = last.known_ns = 0;
 	last.late_ns = cp_cpu_timer_first() - 1;
 }
 
@@ -376,9 +392,11 @@ static void look_at(struct cp_thread *t)
 /* What T used meanwhile is counted nowhere. */
 static void begin_again_locked(struct cp_thread *t)
 {
-	uint64_t now = cp_cpu_clock_of(t);
+	uint64_t now = cp_cpu_clock_of(t), ran;
 
-	cp_add_relaxed(&last.ended_ns, cp_cpu_program_of(t, now) - cp_cpu_of(t)->began);
+	ran = cp_cpu_program_of(t, now) - cp_cpu_of(t)->began;
+	cp_add_relaxed(&last.ended_ns, ran);
+	cp_add_relaxed(&last.known_ns, ran);
 	begin_from(t, now);
 }
 
@@ -387,18 +405,24 @@ void cp_cpu_thread_again(struct cp_thread *t)
 	change_clock(t, begin_again_locked);
 }
 
+/* The accounts get what ended threads have used, but for their expiries, of which each thread has
+ * had a random number. So the sum of many short threads is as exact as their clocks. */
 void cp_cpu_settle(uint64_t cpu_ns)
 {
-	uint64_t n = cp_load_acquire(&last.ends), rest;
+	int64_t n = (int64_t)cp_load_acquire(&last.ends);
+	uint64_t ended = cp_load_acquire(&last.ended_ns);
+	int64_t rest, unknown = (int64_t)(ended - cp_load_acquire(&last.known_ns));
 
 	last.live_ns = 0;
 	each_thread(look_at);
-	rest = cpu_ns - last.live_ns - cp_load_acquire(&last.ended_ns);
+	rest = (int64_t)(cpu_ns - last.live_ns - ended);
 	/* A thread that ended meanwhile may be counted twice. More than LAST_MOST has another
 	 * cause, such as threads without a record. */
-	if (n && n == cp_load_acquire(&last.ends) && cp_cpu.engine != CP_ENGINE_PERF &&
-	    rest / n < LAST_MOST)
-		cp_cpu_edges_tell_last(rest / n, cp_cpu.period_ns, last.late_ns);
+	if (!n || n != (int64_t)cp_load_acquire(&last.ends) || cp_cpu.engine == CP_ENGINE_PERF)
+		return;
+	if (rest < 0 || rest / n >= LAST_MOST)
+		rest = 0;
+	cp_cpu_edges_tell_last((rest + unknown) / n, cp_cpu.period_ns, last.late_ns);
 }
 
 /* Return what T is owed, as periods of now. */
@@ -430,25 +454,36 @@ uint64_t cp_cpu_take_owed(struct cp_thread *t)
 	return owed ? cp_cpu_edges_settle(&cp_cpu_of(t)->edge, owed) : 0;
 }
 
+/* T, whose clock is at NOW, ends. Its expiries are known, if it had a timer. */
+static void end_of(struct cp_thread *t, uint64_t now)
+{
+	struct cp_cpu_thread *c = cp_cpu_of(t);
+	uint64_t ran = cp_cpu_program_of(t, now) - c->began;
+
+	cp_add_relaxed(&last.known_ns,
+		       c->timer == CP_NO_TIMER ? ran : cp_load_relaxed(&c->known_ns));
+	cp_add_relaxed(&last.ended_ns, ran);
+	cp_add_relaxed(&last.ends, 1);
+	/* Its end may be told again, see cp_cpu_thread_again. */
+	c->began = cp_cpu_program_of(t, now);
+	cp_thread_timer_bursts_end(CPROF_CPU, &c->bursts, now);
+}
+
 /* Expiries that T's last tick didn't count go to the first ticks of threads, or, where these don't
  * need them, to T's last stack. */
 static void end_locked(struct cp_thread *t)
 {
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
-	uint64_t now = counts ? cp_cpu_clock_of(t) : 0;
-	uint64_t missed = counts ? missed_locked(t, now) : 0;
+	uint64_t now = counts ? cp_cpu_clock_of(t) : 0, missed = 0;
 	struct cp_event event;
 
-	if (counts)
-		missed += take_owed(t);
+	if (counts) {
+		missed = missed_locked(t, now) + take_owed(t);
+		end_of(t, now);
+	}
 	delete_clock(t);
 	if (!counts)
 		return;
-	cp_add_relaxed(&last.ended_ns, cp_cpu_program_of(t, now) - cp_cpu_of(t)->began);
-	cp_add_relaxed(&last.ends, 1);
-	/* Its end may be told again, see cp_cpu_thread_again. */
-	cp_cpu_of(t)->began = cp_cpu_program_of(t, now);
-	cp_thread_timer_bursts_end(CPROF_CPU, &cp_cpu_of(t)->bursts, now);
 	missed = count_missed(t, missed);
 	event = cp_cpu_event_of(missed, cp_cpu_state.period_ns);
 	if (!cp_cpu_edges_end(&cp_cpu_of(t)->edge, missed,

@@ -129,22 +129,23 @@ static uint64_t not_told(struct cp_cpu_thread *c, uint64_t n)
 	return n - told;
 }
 
-/* Return the expiries of T's timer that the signal SI represents. */
-static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si)
+/* Return the expiries of T's timer that the signal SI represents, and those of other threads that T
+ * has CREDITED. */
+static uint64_t timer_expiries(struct cp_thread *t, const siginfo_t *si, uint64_t *credited)
 {
-	uint64_t n = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0), credited = 0, now;
+	uint64_t n = 1 + (si->si_overrun > 0 ? (uint64_t)si->si_overrun : 0), now;
 	bool first = cp_cpu_of(t)->edge.credit != 0;
 
 	/* The timer was due at once. It goes on with T's own expiries. */
 	if (first) {
 		now = cp_cpu_clock_of(t);
 		/* A thread in a pause takes no credit: it would be lost with the rest. */
-		credited = cp_cpu_edges_first_tick(&cp_cpu_of(t)->edge,
-						   cp_load_relaxed(&t->paused) ? UINT64_MAX : now);
+		*credited = cp_cpu_edges_first_tick(&cp_cpu_of(t)->edge,
+						    cp_load_relaxed(&t->paused) ? UINT64_MAX : now);
 		n = cp_cpu_event_passed(cp_cpu_of(t), now);
 	}
 	go_on(t, n, first);
-	return credited + not_told(cp_cpu_of(t), n);
+	return *credited + not_told(cp_cpu_of(t), n);
 }
 
 uint64_t cp_cpu_event_of_program(struct cp_thread *t, uint64_t n, uint64_t step)
@@ -174,7 +175,7 @@ static void pay(struct cp_thread *t, const ucontext_t *uc)
 
 static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const ucontext_t *uc)
 {
-	uint64_t step, weight;
+	uint64_t step, weight, credited = 0;
 
 	/* Ignored after a stop, or from a deleted timer. */
 	if (!cp_load_relaxed(&cp_cpu_state.running) || !t)
@@ -185,7 +186,8 @@ static void from_thread_timer(struct cp_thread *t, const siginfo_t *si, const uc
 	if (cp_load_relaxed(&cp_cpu_of(t)->timer) != si->si_timerid)
 		return;
 	cp_count(CP_COUNT_SIGNALS, 1);
-	weight = cp_cpu_event_of_program(t, timer_expiries(t, si), step);
+	weight = cp_cpu_event_of_program(t, timer_expiries(t, si, &credited), step);
+	cp_add_relaxed(&cp_cpu_of(t)->known_ns, (weight - credited) * step);
 	if (weight)
 		take_cpu_sample(t, uc, weight, step, NULL);
 	if (cp_load_relaxed(&cp_cpu_of(t)->owed_ns))

@@ -48,10 +48,10 @@ uint64_t cp_cpu_edges_settle(const struct cp_cpu_edge *e, uint64_t n);
  * if they are more than MOST: the kernel hasn't looked for long. */
 bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
 
-/* A thread that ended has used EACH ns after its end was told, on average: puts what the accounts
- * haven't had of that into them, as expiries of PERIOD ns. LATE, in [0, PERIOD), is random, the
- * same for a run. Not in a handler, and in one thread at a time. */
-void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late);
+/* A thread that ended has used EACH ns more than its expiries stand for, on average, or less: puts
+ * what the accounts haven't had of that into them, as expiries of PERIOD ns. LATE, in [0, PERIOD),
+ * is random, the same for a run. Not in a handler, and in one thread at a time. */
+void cp_cpu_edges_tell_last(int64_t each, uint64_t period, uint64_t late);
 /* Takes the expiries that no thread could be credited with out of an account, and returns them.
  * *START is the start function of the threads that missed them. Returns 0 if no account has any. */
 uint64_t cp_cpu_edges_take_left(uint64_t *start);
@@ -110,13 +110,14 @@ struct cp_cpu_thread {
 	uint64_t own_seen; /* the part of own_cpu_ns whose expiries were left out, or are in */
 	uint64_t own_left; /* expiries that are still to be left out */
 	/* Written by the timer's handler. */
-	uint64_t due;	  /* the next expiry, on the thread's CPU clock */
-	uint64_t within;  /* the first expiry's place in its period; 0: that one has come */
-	uint64_t step;	  /* the time since the expiry before, for which it counts */
-	uint64_t left;	  /* expiries that have this step, and are yet to come */
-	uint64_t random;  /* state of the generator of steps */
-	uint64_t owed_ns; /* expiries that had no signal; the next sample counts them */
-	uint64_t told;	  /* expiries that became owed, and whose signal may still come */
+	uint64_t due;	   /* the next expiry, on the thread's CPU clock */
+	uint64_t within;   /* the first expiry's place in its period; 0: that one has come */
+	uint64_t step;	   /* the time since the expiry before, for which it counts */
+	uint64_t left;	   /* expiries that have this step, and are yet to come */
+	uint64_t random;   /* state of the generator of steps */
+	uint64_t owed_ns;  /* expiries that had no signal; the next sample counts them */
+	uint64_t told;	   /* expiries that became owed, and whose signal may still come */
+	uint64_t known_ns; /* what T's expiries so far stand for, counted or lost */
 	/* For cpu.c: the clocks that the thread had before the period changed. */
 	bool had_clock, had_timer;
 	uint64_t period_before;
