@@ -158,11 +158,12 @@ static void add_record(struct cp_run *r, struct cp_record *record, uint32_t labe
 
 bool cp_drain_again(struct cp_run *r, struct cp_thread *t, uint64_t weight, uint64_t count)
 {
-	static uint64_t words[CP_RECORD_WORDS(4096)]; /* guarded by the collector's lock */
+	static uint64_t
+		words[CP_RECORD_WORDS(CP_RECORD_DEPTH_MOST)]; /* guarded by the collector's lock */
 	struct cp_record *again = (struct cp_record *)words;
 	const struct cp_ring *ring = cp_load_acquire(&t->ring);
 
-	if (!ring || !cp_ring_copy_last(ring, again, 4096))
+	if (!ring || !cp_ring_copy_last(ring, again))
 		return false;
 	again->mode = (uint8_t)r->mode;
 	again->weight = weight;

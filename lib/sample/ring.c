@@ -156,7 +156,7 @@ const struct cp_record *cp_ring_last(const struct cp_ring *r)
 		       : NULL;
 }
 
-bool cp_ring_copy_last(const struct cp_ring *r, struct cp_record *to, unsigned max_depth)
+bool cp_ring_copy_last(const struct cp_ring *r, struct cp_record *to)
 {
 	const struct cp_record *last;
 	uint64_t end;
@@ -168,7 +168,7 @@ bool cp_ring_copy_last(const struct cp_ring *r, struct cp_record *to, unsigned m
 		if (!last)
 			return false;
 		depth = cp_load_relaxed(&last->depth);
-		depth = depth < max_depth ? depth : max_depth;
+		depth = depth < CP_RECORD_DEPTH_MOST ? depth : CP_RECORD_DEPTH_MOST;
 		memcpy(to, last, CP_RECORD_WORDS(depth) * sizeof(uint64_t));
 		cp_fence_acquire();
 		/* Another record has come: this one may be overwritten. */

@@ -160,6 +160,8 @@ struct cp_ring {
 	uint64_t data[];
 };
 
+/* The most frames of a record. */
+#define CP_RECORD_DEPTH_MOST 4096
 #define CP_RECORD_WORDS(depth) (sizeof(struct cp_record) / 8 + (depth))
 
 /* Sets the size of rings for stacks of MAX_DEPTH frames. Called before the first sample. */
@@ -169,9 +171,9 @@ void cp_ring_configure(unsigned max_depth);
  * is whole until the next reserve and commit. It may be deeper than the current depth limit.
  * Producer. */
 const struct cp_record *cp_ring_last(const struct cp_ring *r);
-/* Copies that record to *TO, which has room for MAX_DEPTH frames, the most of any record. Returns
- * false if there is none. Consumer; the producer may go on meanwhile. */
-bool cp_ring_copy_last(const struct cp_ring *r, struct cp_record *to, unsigned max_depth);
+/* Copies that record to *TO, which has room for CP_RECORD_DEPTH_MOST frames. Returns false if there
+ * is none. Consumer; the producer may go on meanwhile. */
+bool cp_ring_copy_last(const struct cp_ring *r, struct cp_record *to);
 
 /* Returns an empty ring from the pool or a new mapping; NULL without memory. Lock-free. */
 struct cp_ring *cp_ring_take(void);

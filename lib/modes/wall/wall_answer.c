@@ -19,11 +19,11 @@
 static void copy_row(struct cp_run *r, struct cp_thread *t, enum cp_wall_state from,
 		     enum cp_wall_state to)
 {
-	static uint64_t pcs[4096]; /* guarded by the collector's lock */
+	static uint64_t pcs[CP_RECORD_DEPTH_MOST]; /* guarded by the collector's lock */
 	const struct cp_stack *s = cp_aggregate_row_at(&r->aggregate, cp_wall_of(t)->row[from] - 1);
 	struct cp_raw_stack raw = { .pcs = pcs, .end = CP_UNWIND_COMPLETE, .labels = s->labels };
 
-	for (uint32_t i = 0; i < s->depth && raw.depth < 4096; i++) {
+	for (uint32_t i = 0; i < s->depth && raw.depth < CP_RECORD_DEPTH_MOST; i++) {
 		uint32_t l = s->locations[i];
 
 		if (l == CP_LOCATION_TRUNCATED)

@@ -5,7 +5,7 @@
 #include "modes/wall/wall.h"
 
 /* Room for the deepest stack; guarded by the collector's lock. */
-static uint64_t found_words[CP_RECORD_WORDS(4096)];
+static uint64_t found_words[CP_RECORD_WORDS(CP_RECORD_DEPTH_MOST)];
 #define FOUND ((struct cp_record *)found_words)
 
 /* A thread that runs for less than this part of the kernel's tick between two visits. */
