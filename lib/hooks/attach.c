@@ -69,7 +69,7 @@ static void note_unseen(void)
 
 	cp_notes_note(CP_NOTE_ATTACHED,
 		      "attached to a running program: unknown are blocks and locks that it took "
-		      "before, and calls through addresses that it had stored (dlsym, tables)");
+		      "before, and calls through addresses that it had stored (dlsym, variables)");
 	if (refused)
 		cp_notes_note(CP_NOTE_IMPORTS,
 			      "%u entries of import tables could not be changed: calls through "

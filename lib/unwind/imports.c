@@ -12,9 +12,11 @@
 #ifdef __aarch64__
 #define JUMP_SLOT R_AARCH64_JUMP_SLOT
 #define GLOB_DAT R_AARCH64_GLOB_DAT
+#define IN_DATA R_AARCH64_ABS64
 #else
 #define JUMP_SLOT R_X86_64_JUMP_SLOT
 #define GLOB_DAT R_X86_64_GLOB_DAT
+#define IN_DATA R_X86_64_64
 #endif
 
 /* A function that the program's modules may import. Some have two versions, each with a row. */
@@ -145,7 +147,9 @@ static bool is_only(const struct import *i, uint64_t unused)
 struct module {
 	uint64_t bias, low, high;
 	uint64_t relro, relro_end; /* whole pages that the loader makes read-only; may be none */
+	uint64_t data, data_end;   /* around its segments that are writable */
 	uint64_t page;		   /* the page that is writable, by our mprotect if OPENED */
+	uint64_t readable;	   /* a page of its data */
 	bool opened;
 	const ElfW(Sym) * symbols;
 	const char *names;
@@ -153,6 +157,7 @@ struct module {
 	const ElfW(Rela) * tables[2];
 	size_t sizes[2]; /* in bytes */
 	bool symbolic;	 /* it prefers its own definitions */
+	bool in_code;	 /* the loader has changed its code, too */
 	bool rpath, runpath;
 };
 
@@ -171,7 +176,11 @@ static void read_dynamic(struct module *m, const ElfW(Dyn) * d)
 		case DT_RELA: m->tables[1] = at; break;
 		case DT_RELASZ: m->sizes[1] = d->d_un.d_val; break;
 		case DT_SYMBOLIC: m->symbolic = true; break;
-		case DT_FLAGS: m->symbolic |= (d->d_un.d_val & DF_SYMBOLIC) != 0; break;
+		case DT_TEXTREL: m->in_code = true; break;
+		case DT_FLAGS:
+			m->symbolic |= (d->d_un.d_val & DF_SYMBOLIC) != 0;
+			m->in_code |= (d->d_un.d_val & DF_TEXTREL) != 0;
+			break;
 		case DT_RPATH: m->rpath = true; break;
 		case DT_RUNPATH: m->runpath = true; break;
 		}
@@ -182,7 +191,7 @@ static bool read_module(struct module *m, const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *dynamic = NULL;
 
-	*m = (struct module){ .bias = info->dlpi_addr, .low = UINT64_MAX };
+	*m = (struct module){ .bias = info->dlpi_addr, .low = UINT64_MAX, .data = UINT64_MAX };
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uint64_t start = m->bias + p->p_vaddr, end = start + p->p_memsz;
@@ -197,6 +206,10 @@ static bool read_module(struct module *m, const struct dl_phdr_info *info)
 			continue;
 		m->low = start < m->low ? start : m->low;
 		m->high = end > m->high ? end : m->high;
+		if (p->p_flags & PF_W) {
+			m->data = start < m->data ? start : m->data;
+			m->data_end = end > m->data_end ? end : m->data_end;
+		}
 	}
 	if (dynamic)
 		read_dynamic(m, dynamic);
@@ -264,6 +277,22 @@ static bool is_versioned(const struct module *m, size_t number)
 	return !m->symbolic && m->versions && (m->versions[number] & 0x7fff) > 1;
 }
 
+/* Return whether the word of R is a variable that the loader has given the address of another
+ * module's function, such as an entry of a table of functions. Those are the program's, which may
+ * have taken away the right to read them. */
+static bool is_in_data(struct module *m, const ElfW(Rela) * r)
+{
+	uint64_t at = m->bias + r->r_offset, unused;
+
+	if (ELF64_R_TYPE(r->r_info) != IN_DATA || r->r_addend || m->in_code ||
+	    at - m->data >= m->data_end - m->data ||
+	    m->symbols[ELF64_R_SYM(r->r_info)].st_shndx != SHN_UNDEF)
+		return false;
+	if (m->readable != (at & -page_size) && cp_sys_peek(&unused, at, sizeof(unused)) > 0)
+		m->readable = at & -page_size;
+	return m->readable == (at & -page_size);
+}
+
 static void catch_slot(struct module *m, const ElfW(Rela) * r)
 {
 	uint64_t *slot = (uint64_t *)(m->bias + r->r_offset), value = cp_load_relaxed(slot);
@@ -299,7 +328,8 @@ static void change_module(struct module *m, void (*change)(struct module *, cons
 			const ElfW(Rela) *r = &m->tables[t][i];
 			unsigned type = ELF64_R_TYPE(r->r_info);
 
-			if ((type == JUMP_SLOT || type == GLOB_DAT) && !(r->r_offset & 7))
+			if ((type == JUMP_SLOT || type == GLOB_DAT || is_in_data(m, r)) &&
+			    !(r->r_offset & 7))
 				change(m, r);
 		}
 	close_page(m);

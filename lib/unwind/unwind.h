@@ -91,14 +91,15 @@ void cp_dlclose_gate_abandon(void);
  *
  * Catches the program's calls where libcprof was loaded when the program ran already: the loader
  * has bound all calls to libc by then. The import tables of the modules (GOT) have the addresses of
- * the functions that the modules call. An entry that leads to the function that libcprof would
- * forward to gets the address of libcprof's function; any other entry stays. So a module that has
- * an allocator of its own keeps it.
+ * the functions that the modules call. So have variables that the loader initialises with such an
+ * address, as SQLite's table of system calls and libxml2's of malloc and free. An entry that leads
+ * to the function that libcprof would forward to gets the address of libcprof's function; any other
+ * entry stays. So a module that has an allocator of its own keeps it.
  *
  * Each entry is written whole, because other threads call through it. Pages that the loader has
  * made read-only are writable for that moment. A module that is being loaded is left for the next
- * look. Code is never changed, nor is data with functions' addresses: calls through addresses that
- * the program has stored go by libcprof.
+ * look. Code is never changed, nor is what the program itself has stored: calls through such an
+ * address are not caught.
  *
  * Nothing is remembered of an entry: what it had is the function that libcprof forwards to. An
  * entry that the loader had not bound yet is bound afterwards.

@@ -4,6 +4,7 @@
  *   attached-host   lines of the input say what to do: see obey
  */
 #include <semaphore.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -34,6 +35,39 @@ __attribute__((noinline)) static void heap_work(int who)
 		free(strdup("text"));
 	}
 	__asm__ volatile("");
+}
+
+/* Functions in variables that the loader has initialised, as libraries have for the allocator and
+ * for system calls. */
+static struct table {
+	void *(*allocate)(size_t);
+	void (*release)(void *);
+} table = { malloc, free };
+static const struct table *volatile in_use = &table;
+
+/* The loader makes the page of this one read-only. */
+static const struct table constant = { malloc, free };
+
+__attribute__((noinline)) static void table_work(void)
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		const struct table *t = in_use;
+
+		t->release(t->allocate(200));
+		in_use = i % 2 ? &table : &constant;
+	}
+	__asm__ volatile("");
+}
+
+/* Nobody may touch these. */
+static _Alignas(65536) struct {
+	void *(*allocate)(size_t);
+	char rest[65528];
+} forbidden = { malloc, "" };
+
+static void forbid(void)
+{
+	EXPECT(!mprotect(&forbidden, sizeof(forbidden), PROT_NONE));
 }
 
 __attribute__((noinline)) static void io_work(void)
@@ -109,22 +143,34 @@ __attribute__((noinline)) static void work(void)
 
 	pthread_barrier_wait(&begins);
 	heap_work(EARLY + 1);
+	table_work();
 	io_work();
 	hold_work();
 	EXPECT(!pthread_create(&late, NULL, late_thread, NULL) && !pthread_join(late, NULL));
 	pthread_barrier_wait(&ends);
 }
 
-/* What the program's own call leads to. */
-static void tell_malloc(void)
+static int is_of_libcprof(void *(*f)(size_t))
 {
-	void *(*volatile f)(size_t) = malloc;
 	void *p;
 	Dl_info info;
 
 	memcpy(&p, (void *)&f, sizeof(p));
 	EXPECT(dladdr(p, &info));
-	printf("malloc of %s\n", strstr(info.dli_fname, "libcprof") ? "libcprof" : "another");
+	return strstr(info.dli_fname, "libcprof") != NULL;
+}
+
+/* What the program's own calls lead to. */
+static void tell_malloc(void)
+{
+	void *(*volatile f)(size_t) = malloc;
+	const struct table *volatile t = &constant;
+	int is = is_of_libcprof(f);
+
+	EXPECT(is_of_libcprof(t->allocate) == is);
+	t = &table;
+	EXPECT(is_of_libcprof(t->allocate) == is);
+	printf("malloc of %s\n", is ? "libcprof" : "another");
 }
 
 static void call_plugin(const char *path)
@@ -240,6 +286,7 @@ int main(void)
 	char line[4200], what[32], with[4100];
 	pthread_t early[EARLY];
 
+	forbid();
 	pthread_atfork(come_in_fork, NULL, NULL);
 	sem_init(&held, 0, 0);
 	sem_init(&waits, 0, 0);

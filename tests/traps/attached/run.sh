@@ -46,7 +46,7 @@ profile_work() { # name
 
 # The program's counts, without what depends on the clock.
 counts() { # name
-	for function in heap_work plugin_work; do
+	for function in heap_work table_work plugin_work; do
 		echo "$function $(heap_values "$1.heap.pb" "(^|;)$function(;|\$)")"
 	done
 	for function in lock_work; do
