@@ -19,7 +19,6 @@ static struct cp_futex_lock timers
 static struct {
 	uint64_t ends;	   /* threads whose end was told */
 	uint64_t ended_ns; /* what these used until then */
-	uint64_t known_ns; /* the same, by their expiries */
 	uint64_t live_ns;  /* what the others have used */
 	uint64_t late_ns;  /* random, below a period: how much more counts as a period */
 } last CP_START_DATA;
@@ -248,7 +247,7 @@ static void set_period(unsigned frequency)
 
 static void begin_last(void)
 {
-	last.ends = last.ended_ns = last.known_ns = 0;
+	last.ends = last.ended_ns = 0;
 	last.late_ns = cp_cpu_timer_first() - 1;
 }
 
@@ -392,11 +391,9 @@ static void look_at(struct cp_thread *t)
 /* What T used meanwhile is counted nowhere. */
 static void begin_again_locked(struct cp_thread *t)
 {
-	uint64_t now = cp_cpu_clock_of(t), ran;
+	uint64_t now = cp_cpu_clock_of(t);
 
-	ran = cp_cpu_program_of(t, now) - cp_cpu_of(t)->began;
-	cp_add_relaxed(&last.ended_ns, ran);
-	cp_add_relaxed(&last.known_ns, ran);
+	cp_add_relaxed(&last.ended_ns, cp_cpu_program_of(t, now) - cp_cpu_of(t)->began);
 	begin_from(t, now);
 }
 
@@ -405,24 +402,18 @@ void cp_cpu_thread_again(struct cp_thread *t)
 	change_clock(t, begin_again_locked);
 }
 
-/* The accounts get what ended threads have used, but for their expiries, of which each thread has
- * had a random number. So the sum of many short threads is as exact as their clocks. */
 void cp_cpu_settle(uint64_t cpu_ns)
 {
-	int64_t n = (int64_t)cp_load_acquire(&last.ends);
-	uint64_t ended = cp_load_acquire(&last.ended_ns);
-	int64_t rest, unknown = (int64_t)(ended - cp_load_acquire(&last.known_ns));
+	uint64_t n = cp_load_acquire(&last.ends), rest;
 
 	last.live_ns = 0;
 	each_thread(look_at);
-	rest = (int64_t)(cpu_ns - last.live_ns - ended);
+	rest = cpu_ns - last.live_ns - cp_load_acquire(&last.ended_ns);
 	/* A thread that ended meanwhile may be counted twice. More than LAST_MOST has another
 	 * cause, such as threads without a record. */
-	if (!n || n != (int64_t)cp_load_acquire(&last.ends) || cp_cpu.engine == CP_ENGINE_PERF)
-		return;
-	if (rest < 0 || rest / n >= LAST_MOST)
-		rest = 0;
-	cp_cpu_edges_tell_last((rest + unknown) / n, cp_cpu.period_ns, last.late_ns);
+	if (n && n == cp_load_acquire(&last.ends) && cp_cpu.engine != CP_ENGINE_PERF &&
+	    rest / n < LAST_MOST)
+		cp_cpu_edges_tell_last(rest / n, cp_cpu.period_ns, last.late_ns);
 }
 
 /* Return what T is owed, as periods of now. */
@@ -454,19 +445,23 @@ uint64_t cp_cpu_take_owed(struct cp_thread *t)
 	return owed ? cp_cpu_edges_settle(&cp_cpu_of(t)->edge, owed) : 0;
 }
 
-/* T, whose clock is at NOW, ends. Its expiries are known, if it had a timer. */
-static void end_of(struct cp_thread *t, uint64_t now)
+/* T, whose CPU clock is at NOW, ends. Return the expiries that it has MISSED, one more or one less
+ * where threads have used so much more than their expiries stand for, or less. */
+static uint64_t end_of(struct cp_thread *t, uint64_t now, uint64_t missed)
 {
 	struct cp_cpu_thread *c = cp_cpu_of(t);
 	uint64_t ran = cp_cpu_program_of(t, now) - c->began;
 
-	cp_add_relaxed(&last.known_ns,
-		       c->timer == CP_NO_TIMER ? ran : cp_load_relaxed(&c->known_ns));
+	if (c->timer != CP_NO_TIMER && !cp_load_relaxed(&t->paused))
+		missed = cp_cpu_edges_carry(&c->edge, missed,
+					    (int64_t)(ran - cp_load_relaxed(&c->known_ns)),
+					    (int64_t)cp_cpu.period_ns);
 	cp_add_relaxed(&last.ended_ns, ran);
 	cp_add_relaxed(&last.ends, 1);
 	/* Its end may be told again, see cp_cpu_thread_again. */
 	c->began = cp_cpu_program_of(t, now);
 	cp_thread_timer_bursts_end(CPROF_CPU, &c->bursts, now);
+	return missed;
 }
 
 /* Expiries that T's last tick didn't count go to the first ticks of threads, or, where these don't
@@ -477,10 +472,8 @@ static void end_locked(struct cp_thread *t)
 	uint64_t now = counts ? cp_cpu_clock_of(t) : 0, missed = 0;
 	struct cp_event event;
 
-	if (counts) {
-		missed = missed_locked(t, now) + take_owed(t);
-		end_of(t, now);
-	}
+	if (counts)
+		missed = end_of(t, now, missed_locked(t, now) + take_owed(t));
 	delete_clock(t);
 	if (!counts)
 		return;

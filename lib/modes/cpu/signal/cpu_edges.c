@@ -12,10 +12,11 @@
 #define CREDIT_MOST 4
 
 struct account {
-	uint64_t start;	 /* the start function that was last seen */
-	int64_t balance; /* expiries missed, minus those credited */
-	uint64_t ends;	 /* threads that ended */
-	int64_t told_ns; /* of what they used besides expiries, what the balance has had */
+	uint64_t start;	  /* the start function that was last seen */
+	int64_t balance;  /* expiries missed, minus those credited */
+	int64_t carry_ns; /* what ended threads have used, minus what their expiries stand for */
+	uint64_t ends;	  /* threads that ended */
+	uint64_t told_ns; /* of their last moments, what the balance has had */
 };
 static struct account accounts[ACCOUNTS];
 
@@ -55,6 +56,17 @@ uint64_t cp_cpu_edges_first_tick(struct cp_cpu_edge *e, uint64_t now)
 	return counts ? (uint64_t)credit : 0;
 }
 
+uint64_t cp_cpu_edges_carry(const struct cp_cpu_edge *e, uint64_t missed, int64_t ns,
+			    int64_t period)
+{
+	struct account *a = account_of(e);
+	int64_t n = cp_add_relaxed(&a->carry_ns, ns) + ns;
+
+	n = n / period < -(int64_t)missed ? -(int64_t)missed : n / period;
+	cp_add_relaxed(&a->carry_ns, -n * period);
+	return missed + (uint64_t)n;
+}
+
 bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most)
 {
 	struct account *a = account_of(e);
@@ -81,19 +93,18 @@ uint64_t cp_cpu_edges_settle(const struct cp_cpu_edge *e, uint64_t n)
 	return left > 0 ? (uint64_t)left : 0;
 }
 
-void cp_cpu_edges_tell_last(int64_t each, uint64_t period, uint64_t late)
+void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late)
 {
 	for (unsigned i = 0; i < ACCOUNTS; i++) {
 		struct account *a = &accounts[i];
-		int64_t ends = (int64_t)cp_load_relaxed(&a->ends);
-		int64_t due = ends * each + (int64_t)late - a->told_ns;
-		int64_t n = due / (int64_t)period - (due < 0);
+		uint64_t due = cp_load_relaxed(&a->ends) * each + late;
+		uint64_t n = due > a->told_ns ? (due - a->told_ns) / period : 0;
 
 		if (!n)
 			continue;
-		a->told_ns += n * (int64_t)period;
-		cp_add_relaxed(&a->balance, n);
-		cp_count(CP_COUNT_MISSED, (uint64_t)n);
+		a->told_ns += n * period;
+		cp_add_relaxed(&a->balance, (int64_t)n);
+		cp_count(CP_COUNT_MISSED, n);
 	}
 }
 
@@ -142,6 +153,7 @@ void cp_cpu_edges_reset(void)
 {
 	for (unsigned i = 0; i < ACCOUNTS; i++) {
 		CP_FORK_CLEAR(&accounts[i].balance);
+		CP_FORK_CLEAR(&accounts[i].carry_ns);
 		CP_FORK_CLEAR(&accounts[i].ends);
 		CP_FORK_CLEAR(&accounts[i].told_ns);
 	}

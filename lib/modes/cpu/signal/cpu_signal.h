@@ -43,15 +43,20 @@ uint64_t cp_cpu_edges_first_tick(struct cp_cpu_edge *e, uint64_t now);
 /* A live thread has missed N expiries after its last tick. Returns those of them that the account
  * has not credited before. */
 uint64_t cp_cpu_edges_settle(const struct cp_cpu_edge *e, uint64_t n);
+/* The thread ends, and has used NS more than all its expiries of PERIOD ns stand for, or less,
+ * because it began by chance in a period. Returns MISSED, and what has come together of that from
+ * the threads that ended: so their sum is as exact as their clocks. */
+uint64_t cp_cpu_edges_carry(const struct cp_cpu_edge *e, uint64_t missed, int64_t ns,
+			    int64_t period);
 /* The thread ends: MISSED expiries came after its last tick. Returns false, and doesn't take them,
  * if the account already has MOST or more, because new threads don't use as many as are missed, or
  * if they are more than MOST: the kernel hasn't looked for long. */
 bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
 
-/* A thread that ended has used EACH ns more than its expiries stand for, on average, or less: puts
- * what the accounts haven't had of that into them, as expiries of PERIOD ns. LATE, in [0, PERIOD),
- * is random, the same for a run. Not in a handler, and in one thread at a time. */
-void cp_cpu_edges_tell_last(int64_t each, uint64_t period, uint64_t late);
+/* A thread that ended has used EACH ns after its end was told, on average: puts what the accounts
+ * haven't had of that into them, as expiries of PERIOD ns. LATE, in [0, PERIOD), is random, the
+ * same for a run. Not in a handler, and in one thread at a time. */
+void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late);
 /* Takes the expiries that no thread could be credited with out of an account, and returns them.
  * *START is the start function of the threads that missed them. Returns 0 if no account has any. */
 uint64_t cp_cpu_edges_take_left(uint64_t *start);
