@@ -156,7 +156,6 @@ struct module {
 	const ElfW(Half) * versions;
 	const ElfW(Rela) * tables[2];
 	size_t sizes[2]; /* in bytes */
-	bool symbolic;	 /* it prefers its own definitions */
 	bool in_code;	 /* the loader has changed its code, too */
 	bool rpath, runpath;
 };
@@ -175,12 +174,8 @@ static void read_dynamic(struct module *m, const ElfW(Dyn) * d)
 		case DT_PLTRELSZ: m->sizes[0] = d->d_un.d_val; break;
 		case DT_RELA: m->tables[1] = at; break;
 		case DT_RELASZ: m->sizes[1] = d->d_un.d_val; break;
-		case DT_SYMBOLIC: m->symbolic = true; break;
 		case DT_TEXTREL: m->in_code = true; break;
-		case DT_FLAGS:
-			m->symbolic |= (d->d_un.d_val & DF_SYMBOLIC) != 0;
-			m->in_code |= (d->d_un.d_val & DF_TEXTREL) != 0;
-			break;
+		case DT_FLAGS: m->in_code |= (d->d_un.d_val & DF_TEXTREL) != 0; break;
 		case DT_RPATH: m->rpath = true; break;
 		case DT_RUNPATH: m->runpath = true; break;
 		}
@@ -270,11 +265,11 @@ static void set_slot(struct module *m, uint64_t *slot, uint64_t from, uint64_t t
 
 /* Return whether symbol NUMBER, which the loader has not bound yet (its entry leads to the module's
  * own stub), will be bound to the first function of that name. A module that was linked with libc
- * names libc's version. Others may be bound to a library of their own, and are looked at once they
- * are bound. */
+ * names libc's version, and has no function of that name itself, which DT_SYMBOLIC would prefer.
+ * Others may be bound to a library of their own, and are looked at once they are bound. */
 static bool is_versioned(const struct module *m, size_t number)
 {
-	return !m->symbolic && m->versions && (m->versions[number] & 0x7fff) > 1;
+	return m->versions && (m->versions[number] & 0x7fff) > 1;
 }
 
 /* Return whether the word of R is a variable that the loader has given the address of another

@@ -188,6 +188,12 @@ static void call_plugin(const char *path)
 	EXPECT(handle && !dlclose(handle));
 }
 
+/* None of its calls is bound before the first. */
+static void load_lazily(const char *path)
+{
+	EXPECT(dlopen(path, RTLD_LAZY) != NULL);
+}
+
 static void times(int n, char *library)
 {
 	for (int i = 0; i < n; i++) {
@@ -271,6 +277,8 @@ static void obey(const char *what, char *with)
 		work();
 	else if (!strcmp(what, "plugin"))
 		call_plugin(with);
+	else if (!strcmp(what, "lazy"))
+		load_lazily(with);
 	else if (!strcmp(what, "malloc"))
 		tell_malloc();
 	else if (!strcmp(what, "leave"))

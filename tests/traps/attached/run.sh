@@ -9,7 +9,8 @@
 sources=$(realpath "$srcdir/tests/traps/attached") top=$(realpath "$srcdir")
 plugin=$sources/plugin.c
 cd "$work"
-for flags in -Wl,-z,lazy -Wl,-z,now; do
+plugins='-Wl,-z,lazy -Wl,-z,now -Wl,-z,lazy,-Bsymbolic'
+for flags in $plugins; do
 	$CC -O2 -fno-builtin -fPIC -shared $flags -o "plugin$flags.so" "$plugin" || skip "no compiler"
 done
 
@@ -22,6 +23,7 @@ program() { # name settings...
 	owns $pid
 	exec {told}>"$hosted.in"
 	wait_for 60 grep -q '^up' "$hosted.out" || fail "$hosted doesn't come up"
+	tell lazy ./plugin-Wl,-z,lazy,-Bsymbolic.so
 }
 
 not_there() {
@@ -33,7 +35,7 @@ profile_work() { # name
 	cprof start-$1 start -heap=1 -lock=0 -io -cpu=1000 -o "$1.pb" $pid
 	check_status start-$1 0
 	tell work
-	for flags in -Wl,-z,lazy -Wl,-z,now; do
+	for flags in $plugins; do
 		tell plugin "./plugin$flags.so"
 	done
 	cprof stop-$1 stop $pid
