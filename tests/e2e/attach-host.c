@@ -18,6 +18,7 @@
  *   namespace    the same, with another libc in a namespace of its own
  *   ended        main has ended, another thread reads input
  *   callback     main reads in a function that libc's qsort calls
+ *   coroutine    main reads on a stack that it has made
  *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
  *   locked       main does that with a lock on standard input, for which a thread waits in getchar
  *   epoll        main waits for input in epoll_wait, with a time limit
@@ -55,6 +56,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -371,6 +373,19 @@ static int do_callback(void)
 	return 0;
 }
 
+static int do_coroutine(void)
+{
+	static char stack[1 << 18];
+	static ucontext_t outside, inside;
+
+	getcontext(&inside);
+	inside.uc_stack = (stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) };
+	inside.uc_link = &outside;
+	makecontext(&inside, wait_for_input, 0);
+	up(getpid());
+	return swapcontext(&outside, &inside);
+}
+
 static void *call_back(void *semaphore)
 {
 	do_callback();
@@ -529,6 +544,8 @@ int main(int argc, char **argv)
 		return do_ended();
 	if (!strcmp(what, "callback"))
 		return do_callback();
+	if (!strcmp(what, "coroutine"))
+		return do_coroutine();
 	if (!strcmp(what, "join") || !strcmp(what, "sem"))
 		return do_await(*what == 'j');
 	if (!strcmp(what, "locked"))

@@ -86,6 +86,10 @@ exec {lock}>&-
 ended_well thread
 [ "$(cat /proc/2/comm)" != kthreadd ] || work_pid=2 refuses kernel 'is a thread of the kernel'
 
+unaware coroutine coroutine
+refuses coroutine 'stacks that the program itself has made, for coroutines'
+ended_well coroutine
+
 # Programs of other kinds.
 cat >"$work/waits.c" <<'END'
 #include <stdio.h>
@@ -106,7 +110,10 @@ other_kind() { # name regex compiler...
 	ended_well "$name-program"
 }
 other_kind musl 'runs on musl.*the library for musl' musl-gcc
-other_kind sanitized 'built with a sanitizer' $CC -fsanitize=address
+for sanitizer in address:asan thread:tsan; do
+	other_kind "${sanitizer%:*}" 'built with a sanitizer' $CC "-fsanitize=${sanitizer%:*}"
+	other_kind "static-${sanitizer%:*}" 'built with a sanitizer' $CC "-fsanitize=${sanitizer%:*}" "-static-lib${sanitizer#*:}"
+done
 cat >"$work/narrow.S" <<'END'
 .globl _start
 _start:	mov $29, %eax

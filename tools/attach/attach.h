@@ -314,11 +314,12 @@ struct ct_hunt {
 	uint64_t start_main; /* __libc_start_main */
 	uint64_t caught;     /* signals that have a handler */
 	unsigned threads, round;
-	bool again;	     /* the thread should be stopped once more */
-	bool filtered;	     /* it has seccomp filters */
-	bool judged;	     /* FILTERS are harmless */
-	bool stale;	     /* a thread was in an epoll_wait with a time limit for longer */
-	bool cramped;	     /* a thread had too little stack left */
+	bool again;	/* the thread should be stopped once more */
+	bool filtered;	/* it has seccomp filters */
+	bool judged;	/* FILTERS are harmless */
+	bool stale;	/* a thread was in an epoll_wait with a time limit for longer */
+	bool cramped;	/* a thread had too little stack left */
+	bool elsewhere; /* a thread's stack wasn't libc's or the kernel's, and it was not safe */
 	uint64_t main_stack; /* bytes to which the main thread's may grow; 0: not at all */
 	struct ct_seccomp filters;
 	const char *lost; /* as in struct ct_unwind, of the last stack that was lost */

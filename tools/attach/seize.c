@@ -177,6 +177,16 @@ static bool has_stack(const struct ct_hunt *h, uint64_t rsp)
 	return rsp - start >= ROOM;
 }
 
+/* Is the stack of T that with which it began? libc has a thread's own data at the stack's end. On
+ * one that the program has made, as for coroutines, nothing tells where it ends. */
+static bool is_own_stack(const struct ct_hunt *h, const struct stopped *t)
+{
+	const struct ct_space_map *stack = ct_space_map_at(h->s, t->regs.rsp);
+
+	return stack &&
+	       (stack->grows || t->regs.fs_base - stack->start < stack->end - stack->start);
+}
+
 /* How far may the main thread's stack grow? If it can't when it has to, the process dies: so not
  * where the memory is limited otherwise. */
 static uint64_t main_stack_limit(int pid)
@@ -205,11 +215,16 @@ static bool is_safe(struct ct_hunt *h, struct stopped *t, enum ct_code_call *cal
 		return false;
 	}
 	if (!ct_unwind(h->s, r, &u)) {
-		h->lost = h->s->wanted ? h->lost : u.lost;
+		if (h->s->wanted)
+			return false;
+		h->lost = is_own_stack(h, t) ? u.lost : h->lost;
+		h->elsewhere |= !is_own_stack(h, t);
 		return false;
 	}
-	if (!frames_are_safe(h, &u, &within) || !modules_are_there(h, &u))
+	if (!frames_are_safe(h, &u, &within) || !modules_are_there(h, &u)) {
+		h->elsewhere |= !is_own_stack(h, t);
 		return false;
+	}
 	*call = CT_CODE_PLAIN;
 	if (!within)
 		return true;
@@ -474,17 +489,19 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 		return ct_memory_printf("process %d has ended, or has called exec", s->pid);
 	if (h.lost)
 		return ct_memory_printf(
-			"process %d: the stacks of its threads lead through %s, which has no "
-			"unwind "
-			"tables, so where they are isn't known. Nothing has changed; start it with "
-			"\"cprof run\"",
+			"process %d: the stacks of its threads lead through code of %s without "
+			"unwind tables, as Go's, so where they are isn't known. Nothing has "
+			"changed; start it with \"cprof run\"",
 			s->pid, h.lost);
 	return ct_memory_printf(
 		"process %d: in %d seconds no thread was at a place where it can be "
 		"lent: outside of libc, the allocator and signal handlers, or in a "
-		"plain wait (poll, read, a condition, pthread_join)%s. Nothing has changed; "
+		"plain wait (poll, read, a condition, pthread_join)%s%s. Nothing has changed; "
 		"try again%s, or start it with \"cprof run\"",
 		s->pid, LIMIT_SECONDS, h.cramped ? ", and had 48 KiB of its stack left" : "",
+		h.elsewhere ? ". Threads are on stacks that the program itself has made, for "
+			      "coroutines or fibers, and attach needs one on its own stack"
+			    : "",
 		h.stale ? " while it is at work (a wait in epoll_wait with a time limit can only "
 			  "be interrupted when it has just begun)"
 			: "");

@@ -24,6 +24,9 @@
 #define READ_MAX 32768u
 #define SOON_NS 300000
 #define MODULE_MAX (UINT64_C(1) << 30)
+/* Sanitizers have a map of all memory at a fixed address, below what the kernel gives. */
+#define SHADOW_LEAST (UINT64_C(1) << 40)
+#define SHADOW_BELOW UINT64_C(0x500000000000)
 
 struct page {
 	uint64_t at; /* 0: unused */
@@ -379,6 +382,13 @@ static unsigned module_of(struct ct_space *s, const struct ct_space_map *map, co
 	return !map->inode && !*name && before && before->end == map->start ? last : CT_SPACE_NONE;
 }
 
+/* Is it of a sanitizer? One that is linked into the program may have no symbols. */
+static bool is_shadow(const struct ct_space_map *map)
+{
+	return !map->inode && !strcmp(map->prot, "rw-p") && map->start < SHADOW_BELOW &&
+	       map->end - map->start >= SHADOW_LEAST;
+}
+
 static int read_maps(struct ct_space *s)
 {
 	char *path = ct_memory_printf("/proc/%d/maps", s->pid), *line = NULL;
@@ -398,6 +408,7 @@ static int read_maps(struct ct_space *s)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
 		map.grows = !strcmp(line + at, "[stack]");
+		s->sanitized |= is_shadow(&map);
 		*CT_PUSH(s->maps, s->map_count, s->map_room) = map;
 		s->maps[s->map_count - 1].module =
 			module_of(s, &s->maps[s->map_count - 1], line + at);
