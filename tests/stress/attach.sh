@@ -27,14 +27,18 @@ has_ended() {
 
 kill_attaches() {
 	storm sleep
-	killed=0
+	killed=0 began=${EPOCHREALTIME/[^0-9]/}
+	"$cprof" attach $pid 2>/dev/null || fail "no attach"
+	took=$((${EPOCHREALTIME/[^0-9]/} - began))
+	"$cprof" detach $pid 2>/dev/null || fail "no detach"
 	while ! has_ended; do
-		# Signals can't be lost, so that each one ends a tool that has begun.
 		"$cprof" attach $pid 2>/dev/null &
-		tool=$!
-		sleep 0.00$((RANDOM % 10))$((RANDOM % 10))
-		kill -KILL $tool 2>/dev/null && killed=$((killed + 1))
-		wait $tool 2>/dev/null || true
+		tool=$! at=$(((RANDOM << 15 | RANDOM) % took)) status=0
+		sleep $(printf '%d.%06d' $((at / 1000000)) $((at % 1000000)))
+		kill -KILL $tool 2>/dev/null
+		# For two seconds after it, another one may be refused.
+		wait $tool 2>/dev/null || status=$?
+		[ $status != 137 ] || killed=$((killed + 1))
 		timeout 5 "$cprof" detach $pid >/dev/null 2>&1 || true
 	done
 	goes_well sleep
