@@ -28,19 +28,26 @@
 #define SYS_pidfd_getfd 438
 #endif
 
-/* attach.c */
+/* What others call; on another processor than x86_64, none of the files is built. */
 
+#ifdef __x86_64__
 /* Loads LIBRARY, a path, into process PID, which then answers at its control socket. Returns NULL,
  * or the reason why not and what would help, which the caller frees. *SECONDS gets the
  * longest time for which a thread of the process was stopped. */
-#ifdef __x86_64__
 char *ct_attach(int pid, const char *library, double *seconds);
+/* Gives signal masks with bits FROM (CT_SEIZE_BLOCKED ...) the bits TO, in all threads of the
+ * process that can be stopped for it without their noticing. */
+void ct_seize_masks(int pid, uint64_t from, uint64_t to);
 #else
 static inline char *ct_attach(int pid, const char *library, double *seconds)
 {
 	(void)library;
 	*seconds = 0;
 	return ct_memory_printf("process %d: attach is for x86_64 only", pid);
+}
+static inline void ct_seize_masks(int pid, uint64_t from, uint64_t to)
+{
+	(void)pid, (void)from, (void)to;
 }
 #endif
 
@@ -294,10 +301,6 @@ void ct_seize_unblock(const struct ct_seized *seized);
 #define CT_SEIZE_SAMPLED CT_SEIZE_MARKER
 #define CT_SEIZE_PROF (UINT64_C(1) << (SIGPROF - 1))
 #define CT_SEIZE_MARKER (UINT64_C(1) << (SIGSTKFLT - 1))
-
-/* Gives masks with bits FROM the bits TO, in all threads of the process that can be stopped for it
- * without their noticing. */
-void ct_seize_masks(int pid, uint64_t from, uint64_t to);
 
 /* hunt.c */
 
