@@ -61,6 +61,20 @@ cprof idle attach -cpu -for=100ms -o "$work/idle.pb" "$pid"
 says idle 'cpu: no samples: the process used too little CPU time'
 cprof detach-again detach "$pid"
 check_status detach-again 0
+# Several at once: one does it, and the others say so.
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	cprof at-once attach "$pid"
+	detaches=
+	for n in 1 2 3; do
+		"$cprof" detach "$pid" 2>"$work/at-once.$n" &
+		detaches+=" $!"
+	done
+	for n in $detaches; do
+		wait "$n" || true
+	done
+	[ "$(grep -l 'detached from' "$work"/at-once.? | wc -l)" = 1 ] && [ "$(grep -l 'is detached already' "$work"/at-once.? | wc -l)" = 2 ] ||
+		fail "detached at once: $(cat "$work"/at-once.?)"
+done
 end_host
 check_status user 0
 [ ! -s "$work/user.err" ] || harm "the process says: $(cat "$work/user.err")"

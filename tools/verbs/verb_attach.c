@@ -101,12 +101,17 @@ static int verb_attach(int argc, char **argv)
 		       : ct_verb_record_process(ct_control_process(argv[first]), let_signals_in);
 }
 
+static bool is_detached(int pid)
+{
+	return !kill(pid, 0) && !ct_control_has_ended(pid) && !listens(pid);
+}
+
 static int detach_from(int pid)
 {
 	struct cp_control_message m;
 	char *why;
 
-	if (!kill(pid, 0) && !ct_control_has_ended(pid) && !listens(pid)) {
+	if (is_detached(pid)) {
 		why = ct_memory_printf("process %s is detached already, or was never attached",
 				       ct_control_name(pid));
 		return say_why("detach", why);
@@ -115,6 +120,12 @@ static int detach_from(int pid)
 	change_masks(pid, CT_SEIZE_SAMPLED, CT_SEIZE_BLOCKED);
 	ct_control_request(&m, CP_CONTROL_DETACH);
 	why = ct_control_ask(pid, &m, -1);
+	if (why && is_detached(pid)) {
+		free(why);
+		why = ct_memory_printf("process %s is detached already, by another cprof",
+				       ct_control_name(pid));
+		return say_why("detach", why);
+	}
 	if (!why && !m.result) {
 		fprintf(stderr, "cprof: detached from process %s\n", ct_control_name(pid));
 		return CT_OK;
