@@ -15,6 +15,7 @@
  *   getchar      main reads a character
  *   large        main reads input, above a stack that it has not used yet
  *   counter      main reads input, without the right to read the processor's counter
+ *   landlock     the same, and may open no file
  *   namespace    the same, with another libc in a namespace of its own
  *   ended        main has ended, another thread reads input
  *   callback     main reads in a function that libc's qsort calls
@@ -333,6 +334,19 @@ static int do_counter(void)
 	return 0;
 }
 
+static int do_landlock(void)
+{
+	const uint64_t handled = 1 << 2; /* LANDLOCK_ACCESS_FS_READ_FILE */
+	long rules = syscall(444 /* landlock_create_ruleset */, &handled, sizeof(handled), 0);
+
+	if (rules < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(446 /* landlock_restrict_self */, rules, 0))
+		return 77;
+	up(getpid());
+	wait_for_input();
+	return 0;
+}
+
 static int do_namespace(void)
 {
 	if (!dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW))
@@ -538,6 +552,8 @@ int main(int argc, char **argv)
 		return do_large();
 	if (!strcmp(what, "counter"))
 		return do_counter();
+	if (!strcmp(what, "landlock"))
+		return do_landlock();
 	if (!strcmp(what, "namespace"))
 		return do_namespace();
 	if (!strcmp(what, "ended"))

@@ -178,6 +178,22 @@ if unshare -rm true 2>/dev/null; then
 	ended_well no-proc
 fi
 
+# The library is where the process may not execute, or may open nothing.
+libraries=$(dirname "$(realpath "$CP_LIBRARY")")
+if unshare -rm sh -c "mount --bind '$libraries' '$libraries' && mount -o remount,bind,noexec '$libraries'" 2>/dev/null; then
+	unaware_program=unshare unaware noexec -rm sh -c "mount --bind '$libraries' '$libraries' && mount -o remount,bind,noexec '$libraries' &&
+		exec '$builddir/tests/e2e/attach-host' wait"
+	cprof noexec-attach attach "$pid"
+	check_status noexec-attach 0
+	ended_well noexec
+fi
+if "$builddir/tests/e2e/attach-host" landlock </dev/null >/dev/null; then
+	unaware landlock landlock
+	cprof landlock-attach attach -heap=1 -wall -for=100ms -o "$work/landlock.pb" "$work_pid"
+	check_status landlock-attach 0
+	ended_well landlock
+fi
+
 # The library is where the process's user may not read.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	mkdir -p "$work/private/bin" "$work/private/lib"

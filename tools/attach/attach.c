@@ -28,6 +28,7 @@ struct attachment {
 	struct ct_code_words seen;
 	struct ct_seized seized;
 	int lock;
+	bool copies; /* the process gets a copy of the library */
 };
 
 static size_t code_size(void)
@@ -161,7 +162,7 @@ static char *path_there(const struct attachment *a)
 {
 	char *path = ct_memory_printf("/proc/%d/root%s", a->space.pid, a->library);
 	struct stat here, there;
-	bool same = may_read(a) && !stat(a->library, &here) && !stat(path, &there) &&
+	bool same = !a->copies && may_read(a) && !stat(a->library, &here) && !stat(path, &there) &&
 		    here.st_dev == there.st_dev && here.st_ino == there.st_ino &&
 		    here.st_size == there.st_size;
 
@@ -341,7 +342,7 @@ static const char *why_no_thread(const struct attachment *a)
 /* Returns what helps if the loader said TEXT. */
 static const char *loader_advice(const char *text)
 {
-	if (strstr(text, "/proc/self/fd"))
+	if (strstr(text, "/proc/self/fd") && strstr(text, "cannot open"))
 		return "; the process sees neither this cprof's library nor, for a copy, a usable "
 		       "/proc";
 	if (strstr(text, "cannot map") || strstr(text, "failed to map") ||
@@ -448,6 +449,30 @@ static int open_space(struct attachment *a, int pid)
 	return err;
 }
 
+static char *load(struct attachment *a, double *seconds)
+{
+	char *why = prepare(a);
+
+	if (why)
+		return why;
+	why = ct_seize(&a->space, a->code, a->plan, a->words, &a->seized);
+	*seconds = a->seized.held > *seconds ? a->seized.held : *seconds;
+	return why ? why : wait_for_end(a);
+}
+
+/* A library that the process sees may be one that it may not open or execute (Landlock and its kin,
+ * noexec). Then it gets a copy. */
+static char *load_or_copy(struct attachment *a, double *seconds)
+{
+	char *why = load(a, seconds);
+
+	if (!why || a->seen.stage != CT_CODE_FAILED || a->copies || a->seen.fd >= 0)
+		return why;
+	free(why);
+	a->copies = true;
+	return load(a, seconds);
+}
+
 char *ct_attach(int pid, const char *library, double *seconds)
 {
 	struct attachment a = { .library = library, .lock = -1 };
@@ -460,12 +485,7 @@ char *ct_attach(int pid, const char *library, double *seconds)
 	err = open_space(&a, pid);
 	why = err ? ct_refuse_access(pid, err) : ct_refuse_space(&a.space, library);
 	why = why ? why : lock(&a, pid);
-	why = why ? why : prepare(&a);
-	if (!why) {
-		why = ct_seize(&a.space, a.code, a.plan, a.words, &a.seized);
-		*seconds = a.seized.held;
-		why = why ? why : wait_for_end(&a);
-	}
+	why = why ? why : load_or_copy(&a, seconds);
 	ct_space_close(&a.space);
 	if (a.lock >= 0)
 		close(a.lock);
