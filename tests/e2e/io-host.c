@@ -208,21 +208,38 @@ NOINLINE static uint64_t syncs(const char *path)
 	return sum;
 }
 
+/* Returns how long the thread has been ready to run without a processor. */
+static uint64_t ready_ns(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+	unsigned long long ready;
+
+	EXPECT(f && fscanf(f, "%*u %llu", &ready) == 1);
+	fclose(f);
+	return ready;
+}
+
+static void print_delay(const char *name, uint64_t took, uint64_t ready_before)
+{
+	printf("%s %llu %llu\n", name, (unsigned long long)took,
+	       (unsigned long long)(ready_ns() - ready_before));
+}
+
 static void from(uint64_t (*f)(int), const char *name, int in, int out)
 {
+	uint64_t ready = ready_ns();
 	pthread_t t;
-	uint64_t took;
 
 	EXPECT(pthread_create(&t, NULL, writes_late, &out) == 0);
-	took = f(in);
+	print_delay(name, f(in), ready);
 	pthread_join(t, NULL);
-	printf("%s %llu\n", name, (unsigned long long)took);
 	close(in);
 	close(out);
 }
 
 static int delays(char *path)
 {
+	uint64_t ready;
 	int p[2];
 
 	EXPECT(pipe(p) == 0);
@@ -231,7 +248,8 @@ static int delays(char *path)
 	from(receives, "receives", p[0], p[1]);
 	EXPECT(pipe(p) == 0);
 	from(polls, "polls", p[0], p[1]);
-	printf("syncs %llu\n", (unsigned long long)syncs(path));
+	ready = ready_ns();
+	print_delay("syncs", syncs(path), ready);
 	HOST_END();
 }
 
@@ -258,12 +276,26 @@ static void *lives_briefly(void *arg)
 	return NULL;
 }
 
+static int over;
+
+/* Calls come also between what a dump reads. */
+static void *reads_on(void *arg)
+{
+	int zero = open("/dev/zero", O_RDONLY);
+	char c[64];
+
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
+		EXPECT(read(zero, c, sizeof(c)) == sizeof(c));
+	return arg;
+}
+
 static int crowd(void)
 {
 	int set = epoll_create1(0);
 	struct epoll_event ready;
-	pthread_t t[4];
+	pthread_t t[4], reader;
 
+	EXPECT(pthread_create(&reader, NULL, reads_on, NULL) == 0);
 	EXPECT(epoll_wait(set, &ready, 1, 0) == 0);
 	EXPECT(syscall(SYS_epoll_pwait, set, &ready, 1, 0, NULL, 8) == 0);
 	for (intptr_t i = 0; i < 160; i++) {
@@ -277,6 +309,8 @@ static int crowd(void)
 			usleep(50000);
 		}
 	}
+	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+	EXPECT(pthread_join(reader, NULL) == 0);
 	HOST_END();
 }
 

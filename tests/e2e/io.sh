@@ -50,7 +50,7 @@ for dump in crowd.0001 crowd.0002 crowd; do
 	check_io_rows_sum "$work/$dump.pb"
 done
 check_io_counts "$work/crowd.pb" "write device" 3360 3233600 0
-check_io_counts "$work/crowd.pb" "open path" 319 0 159
+check_io_counts "$work/crowd.pb" "open path" 320 0 159
 check_io_counts "$work/crowd.pb" "poll epoll" 2 0 0
 [ "$(io_values "$work/crowd.pb" ';fails[;.]' | cut -d' ' -f1,4)" = "159 159" ] ||
 	fail "failing opens: $(io_values "$work/crowd.pb" ';fails[;.]')"
@@ -79,12 +79,14 @@ fi
 
 # Delay as the program measures it around each call.
 ends_well io_profiled delays "$host" delays "$work"
-while read -r function ns; do
+while read -r function ns ready; do
 	# Where a sync waits for no disk, most of what the program measures is the profiler's first look at the file.
 	[ "$function" != syncs ] || [ "$(stat -f -c %T "$work")" != tmpfs ] || continue
 	op=$(case $function in reads_pipe) echo read ;; receives) echo recv ;; polls) echo poll ;; syncs) echo sync ;; esac)
 	got=$(io_values "$work/delays.pb" ";$function[;.]" "op=$op" | cut -d' ' -f2)
-	awk -v got="$got" -v want="$ns" 'BEGIN { exit !(got <= want * 1.05 && got >= want * 0.95) }' ||
-		fail "$function: $got ns of delay, not $ns to 5 %"
+	# Without a processor, the program may be at the call's begin or end, where only it measures.
+	awk -v got="$got" -v want="$ns" -v ready="$ready" \
+		'BEGIN { exit !(got <= want * 1.05 && got >= want * 0.95 - ready) }' ||
+		fail "$function: $got ns of delay, not $ns to 5 % and at most $ready less"
 done <"$work/delays.out"
 finish

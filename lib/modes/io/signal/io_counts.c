@@ -80,7 +80,7 @@ static void add_cell(struct cp_io_cell *to, const struct cp_io_cell *c, struct c
 	uint64_t longest = cp_load_relaxed(&c->longest);
 
 	for (unsigned i = 0; i < CP_IO_SUMS; i++)
-		to->sums[i] += cp_load_relaxed(&c->sums[i]);
+		to->sums[i] += c->told[i];
 	if (longest > to->longest)
 		to->longest = longest;
 	for (unsigned i = 0; d && delays && i < CP_IO_BUCKETS; i++)

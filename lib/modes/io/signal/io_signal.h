@@ -231,8 +231,8 @@ static inline unsigned cp_io_counts_bucket(uint64_t ticks)
 	return (shift << CP_IO_BUCKET_BITS) + (unsigned)(ticks >> shift);
 }
 
-/* Sum of the cell (OP, KIND) over all threads; DELAYS, if not NULL, gets the sum of histograms, and
- * must be zeroed. */
+/* Sum of the cell (OP, KIND) over all threads, as it was told last, so that it is the rows' sum;
+ * DELAYS, if not NULL, gets the sum of histograms, and must be zeroed. */
 struct cp_io_cell cp_io_counts_sum(unsigned op, unsigned kind, struct cp_io_delays *delays);
 /* Return the quantile PER_MILLE/1000 of D's values in ticks: the middle of its bucket. */
 uint64_t cp_io_counts_quantile(const struct cp_io_delays *d, unsigned per_mille);
