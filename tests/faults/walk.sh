@@ -58,7 +58,7 @@ compressed() { # file
 }
 
 has() { # file function
-	"$pprof_check" --raw "$1" 2>/dev/null | grep -q "$2"
+	"$pprof_check" --raw "$1" 2>/dev/null | grep -qE "$2"
 }
 
 # The text that replaces it.
@@ -108,7 +108,8 @@ missing() { # directory mode said beyond
 	[ "$2" = lock ] && f=worker
 	# The visits of the wall clock depend on other work on the machine, and on the tracer, which stops the pacer
 	# at each of its calls: four dumps may take it most of the program's life. It has seen main in any case.
-	[ "$2" = wall ] && f='[;	]_start$'
+	# musl's function below main has no name.
+	[ "$2" = wall ] && f='[;	](_start|libc\.so\+0x[0-9a-f]+)$'
 	has "$1/$2.pb" "$f" && return
 	# A thread without a timer is not sampled, which the profile itself says.
 	[ "$2" = cpu ] && "$pprof_check" --comments "$1/cpu.pb" 2>/dev/null | grep -q 'threads without one are not sampled' && return

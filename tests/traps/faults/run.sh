@@ -23,5 +23,5 @@ check_comment "$work/unreadable.pb" 'symbols could not be read: EIO: input/outpu
 grep -q '^libcprof: the cpu profile lacks names: symbols could not be read: EIO: .*/host; ' "$work/unreadable.err" ||
 	fail "nothing is said of names that are missing: $(head -n 3 "$work/unreadable.err")"
 [ "$(wc -l <"$work/unreadable.err")" = 1 ] || fail "not one line: $(head -n 3 "$work/unreadable.err")"
-check_stack "$work/unreadable.pb" 'host\+0x.*;__libc_start_main'
+check_stack "$work/unreadable.pb" 'host\+0x.*;(__libc_start_main|libc\.so\+0x)'
 finish
