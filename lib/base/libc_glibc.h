@@ -58,6 +58,8 @@ typedef int cp_libc_mmsg_flags;
 #define CP_LIBC_SIGNAL_IS_BSD true
 /* Is sigtimedwait made again after a handler, with the whole time? */
 #define CP_LIBC_WAITS_AGAIN false
+#define CP_LIBC_READS_MASKS true /* a bad pointer to a set is a fault in libc */
+#define CP_LIBC_SIGWAIT_ERROR errno
 /* Does sigtimedwait give SI_USER where the kernel has SI_TKILL? */
 #define CP_LIBC_TKILL_IS_USER true
 /* sigtimedwait that isn't made again. */

@@ -75,6 +75,8 @@ typedef unsigned cp_libc_mmsg_flags;
 #define CP_LIBC_PTHREAD_KILL __asm__("pthread_kill")
 #define CP_LIBC_SIGNAL_IS_BSD false
 #define CP_LIBC_WAITS_AGAIN true
+#define CP_LIBC_READS_MASKS false /* only the kernel reads a set: EFAULT, not a fault */
+#define CP_LIBC_SIGWAIT_ERROR (-1)
 #define CP_LIBC_TKILL_IS_USER false
 /* The system call, as a point where the thread can be cancelled. */
 #define CP_LIBC_SIGTIMEDWAIT(set, si, timeout)                                                     \

@@ -295,9 +295,9 @@ INTERPOSE int sigwait(const sigset_t *set, int *sig)
 	do
 		got = cp_mask_view_wait(set, NULL, NULL);
 	while (got < 0 && errno == EINTR);
-	/* libc's function returns the error and also sets errno. */
+	/* libc's function also sets errno. */
 	if (got < 0)
-		return errno;
+		return CP_LIBC_SIGWAIT_ERROR;
 	give(sig, got);
 	errno = saved;
 	return 0;

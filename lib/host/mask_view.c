@@ -203,6 +203,26 @@ static bool is_viewed(void)
 	return cp_profiled_active() && cp_load_relaxed(&cp_deferred_on);
 }
 
+#define STACK_NEAR 65536u
+#define BAD_HOW (-1)
+
+/* Returns the error with which libc refuses a change by SET before anything reads SET; 0 = none. A
+ * set near above the stack pointer, where most are, can be read. For any other the kernel is asked:
+ * it reads the set before it finds that HOW is bad. */
+static int refused(int how, const sigset_t *set)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (CP_LIBC_READS_MASKS || !set)
+		return 0;
+	if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK)
+		return EINVAL;
+	if ((uintptr_t)set - here < STACK_NEAR)
+		return 0;
+	return cp_sys4(SYS_rt_sigprocmask, BAD_HOW, set, NULL, sizeof(uint64_t)) == -EFAULT ? EFAULT
+											    : 0;
+}
+
 /* The change is libc's: the mask is the program's alone. */
 #define LEFT (-1)
 
@@ -219,6 +239,9 @@ static inline __attribute__((always_inline)) int change_viewed(int how, const si
 
 	if (cp_self.in_capture)
 		return LEFT;
+	err = refused(how, set);
+	if (err)
+		return err;
 	/* The old mask would overwrite the new one before the view reads it. */
 	if (set && set == old) {
 		wanted = word_of(set);
