@@ -62,6 +62,7 @@ static int search(const struct cp_elf *e, const struct notes *n, uint8_t *id, si
 static int search_segments(const struct cp_elf *e, uint8_t *id, size_t room)
 {
 	int result = -ENOENT;
+	bool absent = false;
 	Elf64_Phdr p;
 
 	for (unsigned i = 0; result == -ENOENT && !cp_elf_segment(e, i, &p); i++) {
@@ -70,10 +71,11 @@ static int search_segments(const struct cp_elf *e, uint8_t *id, size_t room)
 		if (p.p_type != PT_NOTE)
 			continue;
 		if (e->image && cp_elf_locate(e, p.p_vaddr, p.p_filesz, &n.off))
-			continue;
-		result = search(e, &n, id, room);
+			absent = true;
+		else
+			result = search(e, &n, id, room);
 	}
-	return result;
+	return result == -ENOENT && absent ? -EFAULT : result;
 }
 
 /* In a separate debug file the program headers may point anywhere. */

@@ -75,14 +75,12 @@ static bool is_of_image(const struct reading *r, const struct cp_maps_line *l)
 	return l->inode && r->image_inode == l->inode && r->image_device == l->device;
 }
 
-/* Read a mapping's build id into ID. Returns its size, 0 if there is none. */
-static size_t read_build_id(const struct cp_mapping *c, uint8_t *id)
+/* Read a mapping's build id into ID; see cp_buildid_of_image. */
+static int read_build_id(const struct cp_mapping *c, uint8_t *id)
 {
-	int n = -ENOENT;
-
-	if (c->image)
-		n = cp_buildid_of_image(c->image, c->image_limit - c->image, id, CP_BUILD_ID_MAX);
-	return n > 0 ? (size_t)n : 0;
+	return c->image ? cp_buildid_of_image(c->image, c->image_limit - c->image, id,
+					      CP_BUILD_ID_MAX)
+			: -EFAULT;
 }
 
 static bool has_id(const struct cp_mapping *c, const uint8_t *id, size_t size)
@@ -109,14 +107,14 @@ static uint32_t find_unloaded(struct reading *r, const struct cp_maps_line *l)
 	for (size_t i = m->mappings.count; i-- > 0;) {
 		struct cp_mapping *c = cp_modules_at(m, (uint32_t)i);
 		uint8_t id[CP_BUILD_ID_MAX];
-		size_t size;
+		int size;
 
 		if (c->live || c->deleted != l->deleted || !is_same(c, l))
 			continue;
 		/* An unreadable module is going away again: nothing shows that it is a different
 		 * one. */
 		size = c->build_id_size ? read_build_id(c, id) : 0;
-		if (size && !has_id(c, id, size) && !file_is(c))
+		if (size > 0 && !has_id(c, id, (size_t)size) && !file_is(c))
 			continue;
 		return (uint32_t)i;
 	}
@@ -418,8 +416,8 @@ void cp_modules_identify(struct cp_mapping *mapping)
 		return;
 	mapping->identified = true;
 	mapping->self_exe = is_self_exe(mapping);
-	n = mapping->live ? (int)read_build_id(mapping, mapping->build_id) : 0;
-	if (n <= 0 && !mapping->anonymous)
+	n = mapping->live ? read_build_id(mapping, mapping->build_id) : -EFAULT;
+	if (n <= 0 && n != -ENOENT && !mapping->anonymous)
 		n = cp_buildid_of_file(mapping->path, mapping->build_id, sizeof(mapping->build_id));
 	mapping->build_id_size = n > 0 ? (uint8_t)n : 0;
 }

@@ -24,7 +24,7 @@ struct cp_elf;
  * or reading. */
 int cp_buildid_of_file(const char *path, uint8_t *id, size_t room);
 /* Reads the image of SIZE bytes at IMAGE, which begins with the ELF header, as the loader mapped
- * it. */
+ * it. -EFAULT: not all of its notes are mapped, so that the file may have an id. */
 int cp_buildid_of_image(uint64_t image, uint64_t size, uint8_t *id, size_t room);
 /* Reads the running kernel's build id from /sys/kernel/notes. */
 int cp_buildid_of_kernel(uint8_t *id, size_t room);
