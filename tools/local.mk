@@ -22,6 +22,9 @@ TOOL_SOURCES += \
 TOOL_CPPFLAGS = -iquote $(top_srcdir)/tools -iquote tools -iquote . -iquote $(top_srcdir)/lib -I$(top_srcdir)/include -D_GNU_SOURCE \
 	-DCP_LIBEXECDIR='"$(pkglibexecdir)"' -DCP_LIBDIR='"$(libdir)"' \
 	-DCP_BINDIR='"$(bindir)"'
+if !GLIBC
+TOOL_CPPFLAGS += -include core/out_musl.h
+endif
 TOOL_CFLAGS = $(CP_SPEED) -std=gnu11 $(CP_WARN) $(CP_SANITIZE) \
 	$(PROTOBUF_C_CFLAGS) $(LIBELF_CFLAGS) $(PCRE2_CFLAGS) $(ZLIB_CFLAGS)
 TOOL_LIBS = $(PROTOBUF_C_LIBS) $(LIBELF_LIBS) $(PCRE2_LIBS) $(ZLIB_LIBS) $(LIBERTY) -lm

@@ -10,6 +10,25 @@ library=$builddir/musl/.libs/libcprof.so
 # Without the table the collector makes one at each program's start, for 45 ms.
 readelf -lW "$library" | grep -q GNU_EH_FRAME || fail "the library has no table of its unwind information"
 musl-gcc -std=gnu11 -O2 -g -o "$work/host" "$srcdir/tests/e2e/musl-host.c" || fail "the host doesn't compile"
+
+# The tool as musl's distributions build it: nothing that a file says can drive the terminal.
+cat >"$work/guarded.c" <<'END'
+#include "core/core.h"
+int main(void)
+{
+	ct_out_guard();
+	printf("%s", "a\033[2J");
+	puts("b\033c");
+	putchar('\a');
+	fprintf(stderr, "c\033c\n");
+	return 0;
+}
+END
+(
+	cd "$srcdir" && musl-gcc -std=gnu11 -D_GNU_SOURCE -iquote tools -iquote lib -include core/out_musl.h -idirafter "$builddir/musl/sysroot/include" \
+		-o "$work/guarded" "$work/guarded.c" tools/core/out_guard.c tools/core/memory.c lib/base/text.c
+) || fail "the tool's guard doesn't compile"
+[ "$("$work/guarded" 2>&1)" = "$(printf 'c?c\na?[2Jb?c\n?')" ] || fail "the guard lets control characters through: $("$work/guarded" 2>&1 | od -c)"
 cd "$work"
 
 # Run the host in a mode: its output and status are as without the profiler, and nothing is said.

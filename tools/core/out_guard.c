@@ -18,6 +18,10 @@
 #define HELD MARK
 #define BUFFER ((size_t)64 << 10)
 
+#ifdef CP_CORE_OUT_MUSL_H
+FILE *ct_out_guarded[2];
+#endif
+
 struct guard {
 	int fd;
 	char held[HELD];

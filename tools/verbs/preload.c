@@ -22,6 +22,15 @@
 #define OUR_MACHINE EM_AARCH64
 #endif
 
+/* The library for programs of the other libc is in a folder below the one for cprof's own. */
+#ifdef __GLIBC__
+#define OTHER_LIBC "musl"
+#define IS_OTHER(is_musl) (is_musl)
+#else
+#define OTHER_LIBC "glibc"
+#define IS_OTHER(is_musl) (!(is_musl))
+#endif
+
 /* ---- the library ---- */
 
 /* Returns the length of the directories that A and B have in common. */
@@ -44,11 +53,11 @@ static char *there(char *path)
 }
 
 /* Returns the library's path beside DIRECTORY, where cprof is: in a build tree, or in an
- * installation, which may have been moved. MUSL: the library for musl. */
-static char *beside(const char *directory, bool musl)
+ * installation, which may have been moved. OTHER: the library for the other libc. */
+static char *beside(const char *directory, bool other)
 {
 	size_t shared = common_prefix(CP_BINDIR "/", CP_LIBDIR "/"), n = strlen(directory);
-	const char *bin = &CP_BINDIR[shared], *of = musl ? "/musl" : "";
+	const char *bin = &CP_BINDIR[shared], *of = other ? "/" OTHER_LIBC : "";
 	char *path = there(ct_memory_printf("%s%s/.libs/libcprof.so", directory, of));
 
 	if (path || n < strlen(bin) || strcmp(directory + n - strlen(bin), bin))
@@ -75,13 +84,13 @@ static char *own_path(void)
 }
 
 /* Returns the path of the library that belongs to this cprof, which the caller frees, or NULL. */
-static char *find_library(bool musl)
+static char *find_library(bool other)
 {
 	char *self = own_path(), *library = NULL;
 
 	if (self) {
 		*strrchr(self, '/') = '\0';
-		library = beside(self, musl);
+		library = beside(self, other);
 	}
 	free(self);
 	return library;
@@ -155,7 +164,7 @@ static bool read_interpreter(int fd, const Elf64_Ehdr *e, char *to, size_t size)
 	return true;
 }
 
-static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *musl)
+static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *other)
 {
 	char loader[256];
 
@@ -168,7 +177,7 @@ static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *m
 	if (!*loader)
 		return ct_memory_printf("%s is statically linked: nothing can be preloaded into it",
 					path);
-	*musl = strstr(loader, "ld-musl") != NULL;
+	*other = IS_OTHER(strstr(loader, "ld-musl") != NULL);
 	return NULL;
 }
 
@@ -200,8 +209,9 @@ bool ct_preload_is_elf(const char *path)
 	return is;
 }
 
-/* Returns what ct_preload_obstacle returns. Sets *MUSL if the program's loader is musl's. */
-static char *obstacle(const char *path, int depth, bool *musl)
+/* Returns what ct_preload_obstacle returns. Sets *OTHER if the program's loader is the other
+ * libc's. */
+static char *obstacle(const char *path, int depth, bool *other)
 {
 	union {
 		char text[HEAD_MAX];
@@ -222,11 +232,11 @@ static char *obstacle(const char *path, int depth, bool *musl)
 				"capabilities): the loader ignores LD_PRELOAD",
 				path);
 		else
-			why = elf_obstacle(path, fd, &head.elf, musl);
+			why = elf_obstacle(path, fd, &head.elf, other);
 	} else if (n > 2 && !memcmp(head.text, "#!", 2) && depth < SCRIPTS_MAX) {
 		head.text[n] = '\0';
 		program = script_program(head.text);
-		why = program ? obstacle(program, depth + 1, musl) : NULL;
+		why = program ? obstacle(program, depth + 1, other) : NULL;
 		free(program);
 	}
 	close(fd);
@@ -235,13 +245,14 @@ static char *obstacle(const char *path, int depth, bool *musl)
 
 char *ct_preload_obstacle(const char *program, bool *breaks)
 {
-	bool musl = false;
-	char *why = obstacle(program, 0, &musl), *library = musl ? find_library(true) : NULL;
+	bool other = false;
+	char *why = obstacle(program, 0, &other), *library = other ? find_library(true) : NULL;
 
-	*breaks = musl && !library;
+	*breaks = other && !library;
 	if (*breaks)
-		why = ct_memory_printf("%s is built for musl, and there is no libcprof.so for musl "
-				       "beside this cprof: it runs without libcprof",
+		why = ct_memory_printf("%s is built for " OTHER_LIBC
+				       ", and there is no libcprof.so for " OTHER_LIBC
+				       " beside this cprof: it runs without libcprof",
 				       program);
 	free(library);
 	return why;
@@ -260,10 +271,10 @@ char *ct_preload_setting(const char *verb, const char *program)
 {
 	const char *before = getenv("LD_PRELOAD");
 	char *library, *setting = NULL;
-	bool musl = false;
+	bool other = false;
 
-	free(obstacle(program, 0, &musl));
-	library = musl ? find_library(true) : NULL;
+	free(obstacle(program, 0, &other));
+	library = other ? find_library(true) : NULL;
 	if (!library)
 		library = ct_preload_library(verb);
 	if (library && strpbrk(library, ": "))
