@@ -162,5 +162,10 @@ if with_scope 1 true 2>/dev/null; then
 	denied scope2 'only root attach .*ptrace_scope is 2' with_scope 2 "${nobody[@]}"
 	denied scope3 'allows no attach at all .*ptrace_scope is 3' with_scope 3 "${nobody[@]}"
 fi
+cprof able-attach attach "$work_pid"
+check_status able-attach 0
+status=0
+"${nobody[@]}" "$cprof" detach "$work_pid" >"$work/able-detach.out" 2>"$work/able-detach.err" || status=$?
+refused able-detach 'does not answer this user'
 ended_well able
 finish

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach/attach.h"
 #include "verbs/verbs.h"
@@ -101,9 +102,15 @@ static int verb_attach(int argc, char **argv)
 		       : ct_verb_record_process(ct_control_process(argv[first]), let_signals_in);
 }
 
+/* A process that doesn't answer this user is none. */
 static bool is_detached(int pid)
 {
-	return !kill(pid, 0) && !ct_control_has_ended(pid) && !listens(pid);
+	struct ct_control_end e;
+	int fd = ct_control_talk_connect(pid, &e);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && fd != -EAGAIN && !kill(pid, 0) && !ct_control_has_ended(pid);
 }
 
 static int detach_from(int pid)
