@@ -150,7 +150,8 @@ char **ct_siblings_children(const char *file, size_t *count, size_t *unread)
 	return children;
 }
 
-static void say_siblings(const char *path, size_t count, const char *file)
+/* SEVERAL: the COUNT files are of more than one process. */
+static void say_siblings(const char *path, size_t count, bool several, const char *file)
 {
 	char *more =
 		count > 1 ? ct_memory_printf(" and %zu more", count - 1) : ct_memory_strdup("");
@@ -160,7 +161,7 @@ static void say_siblings(const char *path, size_t count, const char *file)
 						 word)
 			      : ct_memory_strdup("");
 	char *text = ct_memory_printf("%s that the profiled one started wrote %s%s%s",
-				      count > 1 ? "processes" : "a process", path, more, all);
+				      several ? "processes" : "a process", path, more, all);
 
 	fputs("cprof: hint: ", stderr);
 	ct_out_text(stderr, text);
@@ -176,7 +177,8 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 	char *pattern = ct_siblings_pattern(file);
 	const char *largest = NULL;
 	size_t count = 0, read = 0;
-	int64_t begin = begin_of(p);
+	int64_t begin = begin_of(p), first = 0;
+	bool several = false;
 	off_t most = 0;
 	glob_t found;
 
@@ -186,6 +188,7 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 	    !glob(pattern, GLOB_NOSORT, NULL, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++) {
 			const char *path = found.gl_pathv[i];
+			int64_t id = strtoll(path + strlen(file) + 1, NULL, 10);
 			off_t size;
 
 			if (!ct_siblings_is_pid(path + strlen(file) + 1) ||
@@ -193,13 +196,15 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 			    (size <= READ_MAX_BYTES && read++ < READ_MAX &&
 			     !ct_siblings_is_of_run(path, p)))
 				continue;
-			count++;
+			if (!count++)
+				first = id;
+			several |= id != first;
 			if (!largest || size > most)
 				largest = path;
 			most = size > most ? size : most;
 		}
 		if (count)
-			say_siblings(largest, count, file);
+			say_siblings(largest, count, several, file);
 		globfree(&found);
 	}
 	free(pattern);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "core/read.h"
+#include "core/times.h"
 #include "diff/diff.h"
 
 /* The sample type that is shown for a window of the heap. */
@@ -27,20 +28,30 @@
 /* Programs of a tree that are shown. */
 #define PROGRAMS 5
 
+/* Ids of different processes. */
+struct processes {
+	int64_t *ids;
+	size_t count, room;
+};
+
 /* The processes of one program. */
 struct program {
 	char *name;
-	size_t count;
+	struct processes processes;
 	int64_t total, most;
-	const char *largest; /* file of the process that has MOST */
+	const char *largest; /* file that has MOST; NULL: none yet */
 };
 
 /* The files of one mode of one run. */
 struct files {
 	struct program *programs;
 	size_t program_count, program_room;
-	char **process; /* file of the command, then files of its children */
+	/* File of the command, then files of its children, and of the programs that any of them was
+	 * before an exec. */
+	char **process;
 	size_t count, room;
+	struct processes started;   /* the children */
+	int64_t id;		    /* of the command's process; 0: unknown */
 	int64_t own, children;	    /* totals of the shown sample type */
 	struct ct_profile *profile; /* profile of the command, or NULL */
 	char **companions;	    /* NAME.peak.EXT and other companions */
@@ -179,6 +190,14 @@ struct file {
 	struct ct_profile *profile;
 };
 
+static void add_process(struct processes *to, int64_t id)
+{
+	for (size_t i = to->count; i-- > 0;)
+		if (to->ids[i] == id)
+			return;
+	*CT_PUSH(to->ids, to->count, to->room) = id;
+}
+
 /* Adds lines to N files at once, and leaves their profiles in memory. */
 static void symbolize(const struct ct_run_show *how, struct file *files, size_t n)
 {
@@ -263,7 +282,7 @@ static struct program *program_of(struct files *f, const char *name)
 	return &f->programs[f->program_count - 1];
 }
 
-static void add_process(struct files *f, const struct file *file)
+static void add_to_program(struct files *f, const struct file *file, int64_t id)
 {
 	const struct ct_profile *p = file->profile;
 	struct program *program;
@@ -271,9 +290,9 @@ static void add_process(struct files *f, const struct file *file)
 	if (!p || !p->mapping_count)
 		return;
 	program = program_of(f, ct_own_program_name(p, 0));
-	program->count++;
+	add_process(&program->processes, id);
 	program->total = ct_add(program->total, file->total);
-	if (program->count == 1 || file->total > program->most) {
+	if (!program->largest || file->total > program->most) {
 		program->most = file->total;
 		program->largest = file->path;
 	}
@@ -282,7 +301,11 @@ static void add_process(struct files *f, const struct file *file)
 static void take_file(struct files *f, const struct file *file, const char *ext)
 {
 	if (is_of_child(file->tail, ext)) {
-		add_process(f, file);
+		int64_t id = strtoll(file->tail + strlen(ext) + 1, NULL, 10);
+
+		if (id != f->id)
+			add_process(&f->started, id);
+		add_to_program(f, file, id);
 		f->children = ct_add(f->children, file->total);
 		*CT_PUSH(f->process, f->count, f->room) = file->path;
 		return;
@@ -381,12 +404,19 @@ static void say_files(const struct files *f, const char *path)
 			i ? ct_base_name(f->companions[i]) : f->companions[i],
 			i + 1 < f->companion_count ? "" : "\n");
 	if (f->count == 2)
-		fprintf(stderr, "cprof:   and of its child %s\n", f->process[1]);
-	else if (f->count > 2)
-		fprintf(stderr,
-			"cprof:   and %zu of its children, %s.PID; one file of all: "
-			"cprof merge -children -o " ALL " %s\n",
-			f->count - 1, path, word);
+		fprintf(stderr, "cprof:   and of %s %s\n",
+			f->started.count ? "its child" : "the program before its exec",
+			f->process[1]);
+	else if (f->count > 2) {
+		fputs("cprof:   and ", stderr);
+		if (f->started.count > 1)
+			fprintf(stderr, "%zu of its children", f->started.count);
+		else
+			fprintf(stderr, "of %s",
+				f->started.count ? "its child" : "the programs before its execs");
+		fprintf(stderr, ", %s.PID; one file of all: cprof merge -children -o " ALL " %s\n",
+			path, word);
+	}
 	free(word);
 }
 
@@ -540,8 +570,11 @@ static void show_programs(const struct ct_run_show *how, struct files *f, const 
 	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
 	int64_t all = ct_add(f->own, f->children);
 
-	fprintf(stderr, "cprof: %s of the command and %zu child%s together, by program:\n", mode,
-		f->count - 1, f->count == 2 ? "" : "ren");
+	fprintf(stderr, "cprof: %s of the command", mode);
+	if (f->started.count)
+		fprintf(stderr, " and %zu child%s together", f->started.count,
+			f->started.count == 1 ? "" : "ren");
+	fputs(", by program:\n", stderr);
 	qsort(f->programs, f->program_count, sizeof(*f->programs), by_total);
 	for (size_t i = 0; i < f->program_count && i < PROGRAMS; i++) {
 		const struct program *o = &f->programs[i];
@@ -551,8 +584,8 @@ static void show_programs(const struct ct_run_show *how, struct files *f, const 
 		fprintf(stderr, "%10s %s  ", ct_numbers_format(number, o->total, unit, "auto"),
 			ct_numbers_percent(share, o->total, all));
 		ct_out_text(stderr, o->name);
-		if (o->count > 1)
-			fprintf(stderr, ", %zu processes, the largest %s", o->count,
+		if (o->processes.count > 1)
+			fprintf(stderr, ", %zu processes, the largest %s", o->processes.count,
 				ct_numbers_format(number, o->most, unit, "auto"));
 		fputs(": ", stderr);
 		ct_out_text(stderr, ct_base_name(o->largest));
@@ -600,7 +633,8 @@ bool ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	f.profile = own.profile;
 	for (size_t i = 0; f.profile && i < f.profile->comment_count; i++)
 		has_spans |= ct_starts(ct_notes_comment(f.profile, i), "span ");
-	add_process(&f, &own);
+	f.id = f.profile ? ct_times_join_process(f.profile) : 0;
+	add_to_program(&f, &own, f.id);
 	find_others(how, &f, path);
 	if (how->flame)
 		remember_all(&f);
@@ -620,9 +654,12 @@ bool ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	for (size_t i = 0; i < f.count; i++)
 		free(f.process[i]);
 	free(f.process);
-	for (size_t i = 0; i < f.program_count; i++)
+	for (size_t i = 0; i < f.program_count; i++) {
 		free(f.programs[i].name);
+		free(f.programs[i].processes.ids);
+	}
 	free(f.programs);
+	free(f.started.ids);
 	for (size_t i = 0; i < f.companion_count; i++)
 		free(f.companions[i]);
 	free(f.companions);
