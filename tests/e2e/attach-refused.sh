@@ -114,6 +114,11 @@ for sanitizer in address:asan thread:tsan; do
 	other_kind "${sanitizer%:*}" 'built with a sanitizer' $CC "-fsanitize=${sanitizer%:*}"
 	other_kind "static-${sanitizer%:*}" 'built with a sanitizer' $CC "-fsanitize=${sanitizer%:*}" "-static-lib${sanitizer#*:}"
 done
+if command -v valgrind >/dev/null; then
+	unaware_program=valgrind unaware emulated -q "$builddir/tests/e2e/attach-host" stdio
+	refuses emulated 'is run by valgrind'
+	ended_well emulated
+fi
 cat >"$work/narrow.S" <<'END'
 .globl _start
 _start:	mov $29, %eax

@@ -157,6 +157,7 @@ struct ct_space {
 	bool program_allocates;	      /* the program itself defines malloc */
 	bool several;		      /* more than one libc */
 	bool sanitized, musl, narrow; /* NARROW: another word size or architecture */
+	bool emulated;		      /* by valgrind */
 	uint64_t libcprof;  /* address of libcprof_attach, if the library is there; or 0 */
 	struct page *pages; /* what was read of memory that doesn't change */
 	size_t page_count;

@@ -232,6 +232,10 @@ char *ct_refuse_space(struct ct_space *s, const char *library)
 		return ct_memory_printf("process %d is between vfork and exec, in its parent's "
 					"memory; try again",
 					s->pid);
+	if (s->emulated)
+		return ct_memory_printf("process %d is run by valgrind, whose own threads can't be "
+					"lent; start it without",
+					s->pid);
 	if (s->sanitized)
 		return ct_memory_printf("process %d is built with a sanitizer, which has to know "
 					"each thread from its start; build it without",

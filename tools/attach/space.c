@@ -354,6 +354,7 @@ static unsigned add_module(struct ct_space *s, const char *name, const struct ct
 	    ct_starts(base, "libhwasan.") || ct_space_symbol(s, m, "__asan_init") ||
 	    ct_space_symbol(s, m, "__tsan_init") || ct_space_symbol(s, m, "__msan_init"))
 		s->sanitized = true;
+	s->emulated |= ct_starts(base, "vgpreload_");
 	if (!s->libcprof)
 		s->libcprof = ct_space_symbol(s, m, "libcprof_attach");
 	return (unsigned)s->module_count - 1;

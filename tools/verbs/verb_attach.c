@@ -110,7 +110,8 @@ static bool is_detached(int pid)
 
 	if (fd >= 0)
 		close(fd);
-	return fd < 0 && fd != -EAGAIN && !kill(pid, 0) && !ct_control_has_ended(pid);
+	return (fd == -ENOENT || fd == -ECONNREFUSED) && !kill(pid, 0) &&
+	       !ct_control_has_ended(pid);
 }
 
 static int detach_from(int pid)
