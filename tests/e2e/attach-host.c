@@ -20,6 +20,7 @@
  *   ended        main has ended, another thread reads input
  *   callback     main reads in a function that libc's qsort calls
  *   coroutine    main reads on a stack that it has made
+ *   bare-coroutine      the same, where the outermost function has no caller
  *   join, sem    a thread does that; main waits for it by pthread_join or sem_wait
  *   locked       main does that with a lock on standard input, for which a thread waits in getchar
  *   epoll        main waits for input in epoll_wait, with a time limit
@@ -49,6 +50,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -400,6 +402,30 @@ static int do_coroutine(void)
 	return swapcontext(&outside, &inside);
 }
 
+#ifdef __x86_64__
+static void read_and_leave(void)
+{
+	wait_for_input();
+	_exit(0);
+}
+#endif
+
+/* The stack is next to main's own data, where mappings grow together. */
+static int do_bare_coroutine(void)
+{
+	const size_t size = 1 << 18;
+	char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	up(getpid());
+#ifdef __x86_64__
+	__asm__ volatile("mov %0, %%rsp; push $0; jmp *%1"
+			 :
+			 : "r"(stack + size), "r"(read_and_leave)
+			 : "memory");
+#endif
+	return stack != MAP_FAILED;
+}
+
 static void *call_back(void *semaphore)
 {
 	do_callback();
@@ -560,6 +586,8 @@ int main(int argc, char **argv)
 		return do_ended();
 	if (!strcmp(what, "callback"))
 		return do_callback();
+	if (!strcmp(what, "bare-coroutine"))
+		return do_bare_coroutine();
 	if (!strcmp(what, "coroutine"))
 		return do_coroutine();
 	if (!strcmp(what, "join") || !strcmp(what, "sem"))

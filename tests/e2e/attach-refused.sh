@@ -86,9 +86,11 @@ exec {lock}>&-
 ended_well thread
 [ "$(cat /proc/2/comm)" != kthreadd ] || work_pid=2 refuses kernel 'is a thread of the kernel'
 
-unaware coroutine coroutine
-refuses coroutine 'stacks that the program itself has made, for coroutines'
-ended_well coroutine
+for what in coroutine bare-coroutine; do
+	unaware $what $what
+	refuses $what 'stacks that the program itself has made, for coroutines'
+	ended_well $what
+done
 
 # Programs of other kinds.
 cat >"$work/waits.c" <<'END'

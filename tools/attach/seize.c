@@ -177,14 +177,16 @@ static bool has_stack(const struct ct_hunt *h, uint64_t rsp)
 	return rsp - start >= ROOM;
 }
 
-/* Is the stack of T that with which it began? libc has a thread's own data at the stack's end. On
- * one that the program has made, as for coroutines, nothing tells where it ends. */
+/* Is the stack of T that with which it began? libc has a thread's own data at the stack's end, but
+ * main's elsewhere. On one that the program has made, as for coroutines, nothing tells where it
+ * ends. */
 static bool is_own_stack(const struct ct_hunt *h, const struct stopped *t)
 {
 	const struct ct_space_map *stack = ct_space_map_at(h->s, t->regs.rsp);
 
-	return stack &&
-	       (stack->grows || t->regs.fs_base - stack->start < stack->end - stack->start);
+	if (!stack || t->tid == h->s->pid)
+		return stack && stack->grows;
+	return t->regs.fs_base - stack->start < stack->end - stack->start;
 }
 
 /* How far may the main thread's stack grow? If it can't when it has to, the process dies: so not

@@ -389,7 +389,7 @@ static bool walk(struct ct_space *s, struct stack *k, struct registers *r, struc
 
 		if (pc >= FAR || !m || !find_row(s, m, pc, &row)) {
 			if (!m || !m->eh_frame_hdr || m == &s->modules[s->program])
-				to->lost = m ? m->name : "code of no file (a JIT compiler's)";
+				to->lost = m ? m->name : "no file (a JIT compiler's)";
 			return false;
 		}
 		to->pc[to->count] = pc;
