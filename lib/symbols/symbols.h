@@ -498,6 +498,12 @@ struct cp_symtab_target {
 int cp_symtab_pass(const struct cp_elf *e, const struct cp_elf_symtab *t, struct cp_ehfunc *fdes,
 		   struct cp_symtab_target *targets, size_t n, struct cp_arena *names);
 
+/* Number of bytes after CODE's N that EXTENT may read. */
+#define CP_SYMTAB_EXTENT_MORE 24
+/* EXTENT returns how many of the N bytes at CODE, where a function begins, are surely the
+ * function's. Call before the first cp_symtab_pass. */
+void cp_symtab_set_extent(uint64_t (*extent)(const uint8_t *code, uint64_t n));
+
 /* plt.c
  *
  * Names for addresses in PLT stubs, which have no symbols: "memcpy@plt".

@@ -5,12 +5,14 @@
  * code) names addresses that no sized symbol covers: those that are in one FDE with it. Where no
  * FDE covers the code, it reaches to the next symbol, to the next function of the unwind table, or
  * to the end of its section. It does so only in a table that has local symbols, too: in a stripped
- * library it would claim the code of all functions whose symbols are gone.
+ * library it would claim the code of all functions whose symbols are gone. There the function's
+ * instructions tell where it ends.
  */
 #include "symbols/symbols.h"
 
 #include <errno.h>
 
+#include "base/atomic.h"
 #include "base/text.h"
 
 #define CHUNK 512 /* symbols read at once: three pages */
@@ -22,6 +24,14 @@
 /* Steps allowed per symbol and target: nested functions are a few deep at most, so only a table
  * made to be slow exceeds the limit. */
 #define STEPS 64
+#define LONGEST_MEASURED 1024 /* bytes of code that are read to find a function's end */
+
+static uint64_t (*extent_of)(const uint8_t *code, uint64_t n);
+
+void cp_symtab_set_extent(uint64_t (*extent)(const uint8_t *code, uint64_t n))
+{
+	cp_store_release(&extent_of, extent);
+}
 
 struct scan {
 	const struct cp_elf *e;
@@ -266,6 +276,24 @@ static bool reaches(const struct scan *s, const struct cp_symtab_entry *a, uint6
 	return r == CP_EHFUNC_SAME || (r == CP_EHFUNC_NO_FDE && (s->locals || vaddr == a->value));
 }
 
+/* Finds the size of function A, which has none, by its instructions, where neither an FDE nor the
+ * next symbol tells it. */
+static void measure(const struct scan *s, struct cp_symtab_entry *a)
+{
+	uint64_t (*extent)(const uint8_t *, uint64_t) = cp_load_acquire(&extent_of), off, n;
+	const struct cp_elf_range *code = cp_elf_code_at(s->e, a->value);
+	uint8_t bytes[LONGEST_MEASURED + CP_SYMTAB_EXTENT_MORE] = { 0 };
+
+	if (a->size || !(a->rank & 4) || s->locals || !extent || !code ||
+	    (s->fdes && cp_ehfunc_reach(s->fdes, a->value, a->value) != CP_EHFUNC_NO_FDE))
+		return;
+	n = code->end - a->value;
+	if (n > LONGEST_MEASURED)
+		n = LONGEST_MEASURED;
+	if (!cp_elf_locate(s->e, a->value, n, &off) && !cp_elf_read(s->e, off, bytes, n))
+		a->size = extent(bytes, n);
+}
+
 /* Returns the symbol for target I: its cover, or the unsized symbol that starts last below it. */
 static const struct cp_symtab_entry *winner(const struct scan *s, size_t i,
 					    const struct cp_symtab_entry *below)
@@ -274,7 +302,11 @@ static const struct cp_symtab_entry *winner(const struct scan *s, size_t i,
 
 	if (t->cover.rank)
 		return &t->cover;
-	return below->rank && !below->size && reaches(s, below, t->vaddr) ? below : NULL;
+	if (!below->rank)
+		return NULL;
+	return (below->size ? t->vaddr - below->value < below->size : reaches(s, below, t->vaddr))
+		       ? below
+		       : NULL;
 }
 
 static int name_targets(struct scan *s, struct cp_arena *names)
@@ -286,8 +318,10 @@ static int name_targets(struct scan *s, struct cp_arena *names)
 	for (size_t i = 0; i < s->n; i++) {
 		struct cp_symbol_query *q = s->targets[i].query;
 
-		if (s->targets[i].below.rank)
+		if (s->targets[i].below.rank) {
 			below = s->targets[i].below;
+			measure(s, &below);
+		}
 		s->targets[i].below = below;
 		w = winner(s, i, &below);
 		if (!w)

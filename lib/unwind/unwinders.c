@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "symbols/symbols.h"
 #include "unwind/signal/rules.h"
 #include "unwind/unwind.h"
 #include "base/base.h"
@@ -113,6 +114,7 @@ const struct cp_unwinder *cp_unwinders_choose(enum cp_unwind_choice choice)
 	const struct cp_unwinder *u = wish(choice);
 	int err = u ? prepare_unwinder(u) : 0;
 
+	cp_symtab_set_extent(cp_cfi_forward_extent);
 	if (u && !err)
 		return u;
 	if (choice != CP_UNWIND_AUTO)

@@ -49,6 +49,38 @@ check_stack cpu.pb 'burn;burner;'
 "$cprof" top -lines cpu.pb 2>&1 | grep -q 'musl-host\.c:' || fail "cpu: no lines"
 ls cpu.pb.* >/dev/null 2>&1 || ls cpu.[0-9]*.pb >/dev/null 2>&1 || fail "cpu: the child has no file: $(ls)"
 
+# memcpy and memset are assembly, whose symbols have no size; libc's hidden functions are after memset, and every wait
+# is in one of them.
+cat >copies.c <<'END'
+#include <string.h>
+#include <unistd.h>
+static char to[1 << 20], from[1 << 20];
+__attribute__((noinline)) static void copies(void)
+{
+	for (volatile int i = 0; i < 4000; i++)
+		memcpy(to, from, sizeof(to));
+}
+__attribute__((noinline)) static void clears(void)
+{
+	for (volatile int i = 0; i < 4000; i++)
+		memset(to, i, sizeof(to));
+}
+int main(void)
+{
+	copies();
+	clears();
+	usleep(300000);
+	return 0;
+}
+END
+musl-gcc -O2 -g -fno-builtin -o copies copies.c || fail "copies doesn't compile"
+bare copies env LD_PRELOAD="$library" WALLPROFILE=copies.pb ./copies
+check_ended copies 0
+check_stack copies.pb 'memcpy;copies;main;'
+check_stack copies.pb 'memset;clears;main;'
+check_stack copies.pb 'wait=sleep.*usleep;main;'
+! "$pprof_check" --raw copies.pb | grep -q 'memset.*usleep' || fail "a wait is named memset"
+
 bare wall env LD_PRELOAD="$library" WALLPROFILE=wall.pb ./host wall
 check_ended wall 0
 check_valid_as wall wall.pb

@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include "unwind/guess/cfi_insn.h"
+#include "unwind/signal/unwind_signal.h"
 
 #if defined(__x86_64__)
 
@@ -190,6 +191,28 @@ TEST(test_what_fills_the_end_of_a_function)
 	CHECK(cp_cfi_insn_fills((const uint8_t *)"\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84"));
 	CHECK(!cp_cfi_insn_fills((const uint8_t *)"\x0f\x1e\xfa"));
 	CHECK(!cp_cfi_insn_fills((const uint8_t *)"\xc3"));
+}
+
+static uint64_t extent(const char *bytes, uint64_t n)
+{
+	uint8_t code[64 + CP_INSN_BYTES] = { 0 };
+
+	memcpy(code, bytes, n);
+	return cp_cfi_forward_extent(code, n);
+}
+
+TEST(test_a_function_ends_where_it_neither_goes_on_nor_has_jumped)
+{
+	/* jne over a ret to the next one; then a function that nothing names */
+	CHECK_EQ(extent("\x48\x89\xf8\x75\x01\xc3\xc3\x90\xc3", 9), 7);
+	/* A jump further on doesn't make the function reach over code that it hasn't jumped to. */
+	CHECK_EQ(extent("\x75\x03\xc3\x90\x90\xc3", 6), 3);
+	/* A loop that goes back, and a jump to another function. */
+	CHECK_EQ(extent("\x90\xeb\xfd\x90\xc3", 5), 3);
+	CHECK_EQ(extent("\x90\xff\xe0\xc3", 4), 3);
+	/* No instruction, and one that isn't whole. */
+	CHECK_EQ(extent("\x90\x06\xc3", 3), 1);
+	CHECK_EQ(extent("\x90\x48\x89", 3), 1);
 }
 
 #else

@@ -134,6 +134,33 @@ TEST(test_symbols_without_size_claim_no_stripped_code)
 	check_stripped("no-locals.so");
 }
 
+static uint64_t ten_bytes(const uint8_t *code, uint64_t n)
+{
+	return n >= 10 && !code[9] ? 10 : 0;
+}
+
+/* As musl's memcpy and memset: hidden functions are after them. */
+TEST(test_instructions_tell_where_a_function_without_size_ends)
+{
+	struct cp_symbol_query q[PLACES];
+	uint64_t vaddr[PLACES];
+
+	CHECK(fixture_run("cd %s && sed 's/\\.hidden gap/.type without_fde, @function\\\\n&/' "
+			  "sizeless.c >measured.c && ${CC:-cc} -O1 -fPIC -shared -s "
+			  "-o measured.so measured.c",
+			  fixture.dir));
+	cp_symtab_set_extent(ten_bytes);
+	ask_sizeless("measured.so", 9, q, vaddr);
+	CHECK_STR(q[WITHOUT_FDE].name, "without_fde");
+	CHECK(!q[LOST].name && !q[GAP].name);
+	CHECK_EQ(q[LOST].address, vaddr[WITHOUT_FDE] + 10);
+	ask_sizeless("measured.so", 10, q, vaddr);
+	CHECK(!q[WITHOUT_FDE].name);
+	cp_symtab_set_extent(NULL);
+	ask_sizeless("measured.so", 9, q, vaddr);
+	CHECK(!q[WITHOUT_FDE].name);
+}
+
 /* As in musl: no unwind table, and functions without names between others. */
 TEST(test_code_between_two_symbols_is_one_function)
 {

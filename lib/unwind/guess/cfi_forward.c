@@ -20,6 +20,7 @@
 #define JUMPS_MAX 16  /* limit of jumps; ends loops that have no end */
 #define ENDS_WITHIN 8 /* number of instructions within which code that ends the process does so */
 #define FRAME_MAX ((int64_t)1 << 20)
+#define TARGETS_MAX 64 /* limit of jumps onward in a function whose end is sought */
 /* Bytes read at once. A copy by the kernel costs a system call each time. */
 #define WINDOW 64
 #define WINDOW_COPIED 256
@@ -263,6 +264,30 @@ bool cp_cfi_forward_never_returns(uint64_t pc, bool copy)
 	return false;
 }
 
+/* After an instruction that leaves the function, code belongs to it only if it has jumped there. */
+uint64_t cp_cfi_forward_extent(const uint8_t *code, uint64_t n)
+{
+	uint64_t targets[TARGETS_MAX], at = 0;
+	unsigned count = 0;
+
+	while (at < n && count < TARGETS_MAX) {
+		struct cp_insn i = cp_cfi_insn_read(code + at);
+		bool leaves = i.kind == CP_INSN_RETURNS || i.kind == CP_INSN_JUMPS;
+		uint64_t next = at + i.size;
+
+		if (!i.size || next > n)
+			return at;
+		if (i.kind == CP_INSN_PLAIN && i.by > 0)
+			targets[count++] = next + (uint64_t)i.by;
+		at = next;
+		for (unsigned t = 0; leaves && t < count; t++)
+			leaves = targets[t] != at;
+		if (leaves || i.kind == CP_INSN_OTHER)
+			return at;
+	}
+	return at;
+}
+
 void cp_cfi_forward_take_restored(struct cp_cfi_frame *f, const struct cp_cfi_forward *from)
 {
 	for (unsigned c = 0; c < CP_CFI_COLUMNS; c++) {
@@ -298,6 +323,11 @@ bool cp_cfi_forward_reaches(uint64_t from, uint64_t pc, bool copy)
 bool cp_cfi_forward_never_returns(uint64_t pc, bool copy)
 {
 	return false;
+}
+
+uint64_t cp_cfi_forward_extent(const uint8_t *code, uint64_t n)
+{
+	return 0;
 }
 
 #endif

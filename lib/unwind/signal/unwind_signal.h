@@ -382,6 +382,9 @@ bool cp_cfi_forward_reaches(uint64_t from, uint64_t pc, bool copy);
 /* Does the code at PC lead straight to a call that doesn't return, which is followed by an
  * instruction that no program may run? */
 bool cp_cfi_forward_never_returns(uint64_t pc, bool copy);
+/* Returns how many of the N bytes at CODE, where a function begins, are surely the function's.
+ * CP_INSN_BYTES more may be read. */
+uint64_t cp_cfi_forward_extent(const uint8_t *code, uint64_t n);
 
 /* Do no more instructions follow? */
 static inline bool cp_cfi_is_padding(const struct cp_cfi_cursor *c)
