@@ -177,46 +177,30 @@ void oracle_on_step(void)
 	shared->enough = !oracle_agent.pid;
 }
 
-/* Called in the place of an instruction, so the registers that the walk may use are kept: vectors
- * here, the others by the tracer. */
+/* Called in the place of an instruction: the tracer keeps all registers. */
 __asm__(".text\n"
 	"oracle_enter:\n\t"
-	"sub sp, sp, #512\n\t"
-	".irp "
-	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
-	"\n\tstr q\\n, [sp, #16*\\n]\n\t.endr\n\t"
 	"bl oracle_on_step\n\t"
-	".irp "
-	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
-	"\n\tldr q\\n, [sp, #16*\\n]\n\t.endr\n\t"
-	"brk #0x4f03\n"
-	".arch_extension sve\n"
-	"oracle_enter_with_sve:\n\t"
-	"addvl sp, sp, #-32\n\t"
-	"mov x19, sp\n\t"
-	"addpl sp, sp, #-16\n\t"
-	".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
-	"str p\\n, [sp, #\\n, mul vl]\n\t.endr\n\t"
-	".irp "
-	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
-	"\n\tstr z\\n, [x19, #\\n, mul vl]\n\t.endr\n\t"
-	"bl oracle_on_step\n\t"
-	".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
-	"ldr p\\n, [sp, #\\n, mul vl]\n\t.endr\n\t"
-	".irp "
-	"n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
-	"\n\tldr z\\n, [x19, #\\n, mul vl]\n\t.endr\n\t"
-	"brk #0x4f03");
-extern const char oracle_enter[], oracle_enter_with_sve[];
+	"brk #0x4f03\n");
+extern const char oracle_enter[];
 
 /* ---- the tracer ---- */
 
+/* Reads (PTRACE_GETREGSET) or writes the registers of KIND, *SIZE bytes. */
+static void change(int request, long kind, void *regs, size_t *size)
+{
+	struct iovec v = { regs, *size };
+
+	if (ptrace(request, oracle_agent.pid, (void *)kind, &v))
+		_exit(3);
+	*size = v.iov_len;
+}
+
 static void change_regs(int request, struct user_regs_struct *r)
 {
-	struct iovec v = { r, sizeof(*r) };
+	size_t size = sizeof(*r);
 
-	if (ptrace(request, oracle_agent.pid, (void *)NT_PRSTATUS, &v))
-		_exit(3);
+	change(request, NT_PRSTATUS, r, &size);
 }
 
 /* Wait until the program stops. Returns the signal by which it did. */
@@ -247,13 +231,17 @@ static uint32_t programs_insn(uint64_t pc)
 /* Let the program call oracle_on_step. Returns a signal that came meanwhile, or 0. */
 static int tell(enum doing doing, const struct user_regs_struct *was)
 {
+	/* A system call in the agent clears what only SVE has of them. */
+	static unsigned char vectors[16384];
+	long kind = getauxval(AT_HWCAP) & HWCAP_SVE ? NT_ARM_SVE : NT_PRFPREG;
 	struct user_regs_struct r = *was;
-	bool has_sve = getauxval(AT_HWCAP) & HWCAP_SVE;
+	size_t size = sizeof(vectors);
 	int sig, other = 0;
 
+	change(PTRACE_GETREGSET, kind, vectors, &size);
 	shared->regs = *was;
 	shared->doing = doing;
-	r.pc = (uint64_t)(has_sve ? oracle_enter_with_sve : oracle_enter);
+	r.pc = (uint64_t)oracle_enter;
 	r.sp = (uint64_t)own_stack + OWN_STACK;
 	r.regs[29] = r.regs[30] = 0;
 	r.pstate &= ~UINT64_C(0xc00); /* no landing pad is expected */
@@ -276,6 +264,7 @@ static int tell(enum doing doing, const struct user_regs_struct *was)
 	}
 	r = *was;
 	change_regs(PTRACE_SETREGSET, &r);
+	change(PTRACE_SETREGSET, kind, vectors, &size);
 	return other;
 }
 
