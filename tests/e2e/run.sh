@@ -151,11 +151,11 @@ said tree '^cprof: cpu of the command and 2 children together, by program:$'
 used() { for file; do "$cprof" info "$file"; done | awk '$1 == "cpu/nanoseconds" { sum += $3 } END { printf "%.0f", sum }'; }
 children=$(used tree.pb.[0-9]*)
 share=$(awk -v all="$(used tree.pb tree.pb.[0-9]*)" -v children="$children" 'BEGIN { printf "%.4g", 100 * children / all }')
-said tree "^ .* m?s +$share%  burner, 2 processes, the largest [0-9.]* m?s: tree\.pb\.[0-9]+\$"
+said tree "^ .* m?s +$share%  burner, 2 processes, the largest [0-9.]* m?s: tree\.pb\.[0-9]+(\.2)?\$"
 said tree ' mix$'
 run child --top=1 --flame=child.html -o child.pb -- sh -c "$host; :"
 said child '^cprof: cpu of the command and 1 child together, by program:$'
-said child '^ .*%  burner: child\.pb\.[0-9]+$'
+said child '^ .*%  burner: child\.pb\.[0-9]+(\.2)?$'
 said child "^cprof:   and of its child(, $work/child\.pb\.PID; .*| $work/child\.pb\.[0-9]+)\$"
 grep -q twice child.html || fail "the flame graph has not what the child did"
 
