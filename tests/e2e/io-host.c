@@ -212,7 +212,7 @@ NOINLINE static uint64_t syncs(const char *path)
 static uint64_t ready_ns(void)
 {
 	FILE *f = fopen("/proc/thread-self/schedstat", "r");
-	unsigned long long ready;
+	unsigned long long ready = 0;
 
 	EXPECT(f && fscanf(f, "%*u %llu", &ready) == 1);
 	fclose(f);
