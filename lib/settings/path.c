@@ -272,10 +272,17 @@ int cp_path_process(char *to, size_t size, const char *path, int pid, unsigned s
 	return 0;
 }
 
-/* A byte that is ASCII, marked or not, is never followed by a continuation byte. */
+static bool is_continuation(char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+/* No name in UTF-8 begins with a continuation byte. A byte that is ASCII, marked or not, is never
+ * followed by one there. */
 char cp_path_first(const char *value)
 {
-	bool marked = (value[0] & 0x80) && (value[1] & 0xc0) != 0x80;
+	bool marked =
+		is_continuation(value[0]) || ((value[0] & 0x80) && !is_continuation(value[1]));
 
 	return (char)(marked ? value[0] & 0x7f : value[0]);
 }

@@ -204,6 +204,8 @@ TEST(test_marks_of_gperftools_are_told_from_utf8)
 	CHECK_EQ(cp_path_first("\xef\xc3\xa9"), 'o'); /* "o" before "é" */
 	CHECK_EQ(cp_path_first("\xc3\xa9"), '\xc3');
 	CHECK_EQ(cp_path_first("\xaf"), '/');
+	/* No sequence begins with such a byte, also before a name that isn't UTF-8. */
+	CHECK_EQ(cp_path_first("\xaf\x84"), '/');
 	CHECK_EQ(cp_path_first(""), '\0');
 	CHECK(cp_path_same("/a", "\xaf"
 				 "a"));
