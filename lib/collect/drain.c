@@ -158,8 +158,8 @@ static void add_record(struct cp_run *r, struct cp_record *record, uint32_t labe
 
 bool cp_drain_again(struct cp_run *r, struct cp_thread *t, uint64_t weight, uint64_t count)
 {
-	static uint64_t
-		words[CP_RECORD_WORDS(CP_RECORD_DEPTH_MOST)]; /* guarded by the collector's lock */
+	/* Guarded by the collector's lock. */
+	static uint64_t words[CP_RECORD_WORDS(CP_RECORD_DEPTH_MOST)];
 	struct cp_record *again = (struct cp_record *)words;
 	const struct cp_ring *ring = cp_load_acquire(&t->ring);
 

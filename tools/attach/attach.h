@@ -28,7 +28,7 @@
 #define SYS_pidfd_getfd 438
 #endif
 
-/* What others call; on another processor than x86_64, none of the files is built. */
+/* What the other folders call. The files of this folder are built for x86_64 only. */
 
 #ifdef __x86_64__
 /* Loads LIBRARY, a path, into process PID, which then answers at its control socket. Returns NULL,

@@ -102,7 +102,8 @@ static int verb_attach(int argc, char **argv)
 		       : ct_verb_record_process(ct_control_process(argv[first]), let_signals_in);
 }
 
-/* A process that doesn't answer this user is none. */
+/* Returns whether PID runs and has no control socket. If the socket doesn't let this user in, the
+ * process isn't detached. */
 static bool is_detached(int pid)
 {
 	struct ct_control_end e;

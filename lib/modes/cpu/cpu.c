@@ -469,14 +469,16 @@ static uint64_t end_of(struct cp_thread *t, uint64_t now, uint64_t missed)
 static void end_locked(struct cp_thread *t)
 {
 	bool counts = cp_self.thread == t && cp_load_relaxed(&cp_cpu_state.running);
-	uint64_t now = counts ? cp_cpu_clock_of(t) : 0, missed = 0;
 	struct cp_event event;
+	uint64_t now, missed;
 
-	if (counts)
-		missed = end_of(t, now, missed_locked(t, now) + take_owed(t));
-	delete_clock(t);
-	if (!counts)
+	if (!counts) {
+		delete_clock(t);
 		return;
+	}
+	now = cp_cpu_clock_of(t);
+	missed = end_of(t, now, missed_locked(t, now) + take_owed(t));
+	delete_clock(t);
 	missed = count_missed(t, missed);
 	event = cp_cpu_event_of(missed, cp_cpu_state.period_ns);
 	if (!cp_cpu_edges_end(&cp_cpu_of(t)->edge, missed,
