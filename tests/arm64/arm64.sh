@@ -46,6 +46,16 @@ say() {
 for program in qemu-system-aarch64 $host-gcc $host-g++ mmdebstrap modprobe cpio mke2fs; do
 	command -v $program >/dev/null || die "$program is not installed"
 done
+for t in $tests; do
+	case $t in
+	unit | oracle) continue ;;
+	test-fuzz-*) file=fuzz/${t#test-}.c ;;
+	test-*) file=unit/$t.c ;;
+	trap_*) file=traps/${t#trap_}/run.sh ;;
+	*) file=e2e/$t.sh ;;
+	esac
+	[ -e "$here/../$file" ] || die "there is no test $t"
+done
 mkdir -p "$cache"
 
 # Files of packages without their maintainers' scripts, which would need an emulator here.
@@ -111,15 +121,16 @@ make_machine() {
 	rm -rf "$cache/slim"
 }
 
-# Prints the programs that the tests need.
+# Prints the programs that the tests need, but for unit tests that are not built for this processor.
 needed() {
-	local t programs scripts= units=
+	local t programs all scripts= units=
 	programs=$(make -s --eval='cp-programs:;@echo $(PROFILED) $(CHECK_TOOLS)' cp-programs)
+	all=" $(make -s --eval='cp-units:;@echo $(UNIT_TESTS)' cp-units) "
 	for t in $tests; do
 		case $t in
-		unit) units=$(make -s --eval='cp-units:;@echo $(UNIT_TESTS)' cp-units) ;;
+		unit) units=$all ;;
 		oracle) units="$units tests/oracle/agent.la" ;;
-		test-*) units="$units tests/unit/$t" ;;
+		test-*) [[ $all != *" tests/unit/$t "* ]] || units="$units tests/unit/$t" ;;
 		trap_*) scripts="$scripts tests/traps/${t#trap_}/run.sh" ;;
 		*) scripts="$scripts tests/e2e/$t.sh" ;;
 		esac

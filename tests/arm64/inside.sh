@@ -15,6 +15,8 @@ for t in $(cat ../tests.list); do
 	done
 	if [ -x "tests/unit/$t" ]; then
 		timeout -k 10 600 "tests/unit/$t" >"$t.log" 2>&1
+	elif [ ! -e "../$script" ]; then
+		(echo "SKIP: not built for aarch64"; exit 77) >"$t.log"
 	else
 		timeout -k 10 1800 bash "../$script" $([ $t != oracle ] || echo ${ORACLE_PROGRAMS:-}) 2>&1 | if [ $t = oracle ]; then
 			sed -u 's/^/arm64:     /'
