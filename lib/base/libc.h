@@ -12,4 +12,13 @@
 #include "base/libc_musl.h"
 #endif
 
+/* Has the program's file, even where the program is run by the loader (ld.so PROGRAM): then the
+ * kernel has no other loader, and /proc/self/exe is the loader. */
+static inline const char *cp_libc_program_file(void)
+{
+	unsigned long path = getauxval(AT_BASE) ? 0 : cp_libc_auxval(AT_EXECFN);
+
+	return path ? (const char *)path : "/proc/self/exe"; /* NOLINT: the value is an address */
+}
+
 #endif

@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <ucontext.h>
 
@@ -69,6 +70,12 @@ typedef int cp_libc_mmsg_flags;
 static inline const char *cp_libc_version(void)
 {
 	return gnu_get_libc_version();
+}
+
+/* If the program is run by the loader, that has changed the values of the program. */
+static inline unsigned long cp_libc_auxval(unsigned long type)
+{
+	return getauxval(type);
 }
 
 /* Return true if INFO, of dl_iterate_phdr, is the program's. */

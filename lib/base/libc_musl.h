@@ -102,10 +102,28 @@ static inline const char *cp_libc_version(void)
 	return "2.99";
 }
 
+/* What getauxval would say if the kernel had started the program, also where the program is run by
+ * the loader (ld-musl-x86_64.so.1 PROGRAM): then the kernel's values are the loader's, and the
+ * entry point isn't known. The program is the list's first module. */
+static inline unsigned long cp_libc_auxval(unsigned long type)
+{
+	const struct {
+		struct link_map map;
+		const ElfW(Phdr) * headers;
+	} *program = (const void *)_r_debug.r_map;
+
+	if (getauxval(AT_PHDR) == (uintptr_t)program->headers)
+		return getauxval(type);
+	return type == AT_PHDR	   ? (uintptr_t)program->headers
+	       : type == AT_EXECFN ? (uintptr_t)program->map.l_name
+	       : type == AT_ENTRY  ? 0
+				   : getauxval(type);
+}
+
 /* The program's name is argv[0]. */
 static inline bool cp_libc_is_program(const struct dl_phdr_info *info)
 {
-	return (uintptr_t)info->dlpi_phdr == getauxval(AT_PHDR);
+	return (uintptr_t)info->dlpi_phdr == cp_libc_auxval(AT_PHDR);
 }
 
 /* The kernel puts these bytes above the arguments, which are above main's frame. */

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/utsname.h>
 
+#include "base/libc.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -16,14 +16,14 @@
 static const char *const rank_variables[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK",
 					      "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID" };
 
-/* Returns the path that this program was started by, if the path leads to the program. The path of
- * a script doesn't, and a relative path may not any more. */
-static const char *started_by(void)
+/* Returns the path that this program was started by, if the path leads to FILE. The path of a
+ * script doesn't, and a relative path may not any more. */
+static const char *started_by(const char *file)
 {
-	const char *path = (const char *)getauxval(AT_EXECFN); /* NOLINT: the value is an address */
+	const char *path = (const char *)cp_libc_auxval(AT_EXECFN); /* NOLINT: an address */
 	struct stat exe, started;
 
-	return path && !cp_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &exe, 0) &&
+	return path && !cp_sys4(SYS_newfstatat, AT_FDCWD, file, &exe, 0) &&
 			       !cp_sys4(SYS_newfstatat, AT_FDCWD, path, &started, 0) &&
 			       exe.st_dev == started.st_dev && exe.st_ino == started.st_ino
 		       ? path
@@ -36,8 +36,9 @@ static const struct cp_process_info *last;
 static void read_program(struct cp_process_info *f)
 {
 	char link[4096];
-	long n = cp_sys4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", link, sizeof(link) - 1);
-	const char *path = started_by(), *slash;
+	const char *exe = cp_libc_program_file(), *path = started_by(exe), *slash;
+	/* Fails if the loader was run: that path is the program's own. */
+	long n = cp_sys4(SYS_readlinkat, AT_FDCWD, exe, link, sizeof(link) - 1);
 
 	link[n > 0 ? n : 0] = '\0';
 	slash = strrchr(path ? path : link, '/');

@@ -44,7 +44,7 @@ static bool add_map(const struct cp_loader_map *map)
  * started with may be relative. */
 static const char *program_path(void)
 {
-	const char *name = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+	const char *name = (const char *)(uintptr_t)cp_libc_auxval(AT_EXECFN);
 	char path[PATH_MAX];
 	long n;
 

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/auxv.h>
 
+#include "base/libc.h"
 #include "base/sys.h"
 
 #define READ_BYTES (16 << 10)
@@ -297,7 +297,7 @@ static void set_live(struct cp_modules *m, bool live)
 
 int cp_modules_refresh(struct cp_modules *m)
 {
-	struct reading r = { .m = m, .main_header = getauxval(AT_PHDR) };
+	struct reading r = { .m = m, .main_header = cp_libc_auxval(AT_PHDR) };
 	struct cp_vec swap;
 
 	m->stale = false;

@@ -63,7 +63,7 @@ static void build(struct cp_cfi_module *m, const struct dl_phdr_info *info)
 {
 	bool main = cp_libc_is_program(info);
 	struct cp_cfi_place p = { .bias = info->dlpi_addr,
-				  .path = main ? "/proc/self/exe" : info->dlpi_name };
+				  .path = main ? cp_libc_program_file() : info->dlpi_name };
 
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		p.code |= info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X;

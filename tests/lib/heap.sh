@@ -41,6 +41,7 @@ sites_are_as_said() { # name
 # Allocators that are installed: glibc's own, and libraries to preload.
 allocators() {
 	echo glibc
+	[ "${CP_LIBC:-}" != musl ] || return 0
 	for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2 libmimalloc.so.2.0; do
 		LD_PRELOAD=$library sh -c : 2>&1 | grep -q . || echo "$library"
 	done | awk '/mimalloc/ && seen++ { next } { print }'

@@ -9,11 +9,10 @@
 
 #include "cp-build.h"
 
-#include <sys/auxv.h>
-
 #include "modes/heap/signal/heap_signal.h"
 #include "unwind/unwind.h"
 #include "symbols/symbols.h"
+#include "base/libc.h"
 #include "base/text.h"
 
 #ifdef CP_WITHOUT_JEMALLOC
@@ -151,14 +150,14 @@ static uintptr_t find_inside(void)
 	struct wanted w = { .n = 0 };
 	struct cp_elf e;
 
-	if (cp_elf_open(&e, "/proc/self/exe"))
+	if (cp_elf_open(&e, cp_libc_program_file()))
 		return 0;
 	if (!cp_elf_find_symtab(&e, SHT_SYMTAB, &t) && !find_names(&e, &t, &w))
 		found = find_symbol(&e, &t, &w);
 	/* The difference between the program headers' address from the kernel and their vaddr in
 	 * the file is the load bias. */
 	if (found && !cp_elf_vaddr_of(&e, e.phoff, &headers))
-		found += getauxval(AT_PHDR) - headers;
+		found += cp_libc_auxval(AT_PHDR) - headers;
 	else
 		found = 0;
 	cp_elf_close(&e);

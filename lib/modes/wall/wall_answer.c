@@ -9,8 +9,8 @@
  * the thread has ended, goes to some stack all the same.
  */
 #include <string.h>
-#include <sys/auxv.h>
 
+#include "base/libc.h"
 #include "collect/collect.h"
 #include "modes/wall/wall.h"
 
@@ -44,7 +44,7 @@ static uint64_t start_of(const struct cp_thread *t)
 {
 	if (t->start)
 		return (uint64_t)(uintptr_t)t->start;
-	return !t->foreign && t->tid == cp_sys_getpid() ? getauxval(AT_ENTRY) : 0;
+	return !t->foreign && t->tid == cp_sys_getpid() ? cp_libc_auxval(AT_ENTRY) : 0;
 }
 
 uint32_t cp_wall_answer_labels_now(const struct cp_thread *t)

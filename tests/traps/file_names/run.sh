@@ -38,7 +38,7 @@ run host 'h-%h.pb' "$execs" work first
 has host "h-$(uname -n).pb" first
 run percent '100%%.pb' "$execs" work first
 has percent '100%.pb' first
-run number 'n.%n.pb' sh -c 'kill -USR2 $$; i=0; while [ ! -e n.0001.pb ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done'
+run number 'n.%n.pb' "$tests/dump-host" send 12 n.0001.pb
 check_valid "$work/number/n.pb" "$work/number/n.0001.pb"
 run percent%p/dir 'x.pb' "$execs" work first
 has percent%p/dir x.pb first
@@ -79,13 +79,19 @@ mkdir -p "$work/unrelated"
 mkfifo "$work/go"
 exec 9<>"$work/go"
 for i in 1 2 3; do
-	(cd "$work/unrelated" && exec env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE=u.pb bash -c \
-		"for ((i = 0; i < 60000; i++)); do :; done; : >'$work/ready.$i'; read -r x <'$work/go'") &
+	{
+		echo "burn 0.1"
+		read -r x <"$work/go"
+		echo end
+	} | (cd "$work/unrelated" && exec env LD_PRELOAD="$CP_LIBRARY" CPUPROFILE=u.pb "$tests/control-host") >"$work/said.$i" &
 done
+have_burnt() { # number
+	[ "$(cat "$work"/said.* | grep -c "^did burn")" = "$1" ]
+}
 are_there() { # number pattern
 	[ "$(find "$work" -path "$2" | wc -l)" = "$1" ]
 }
-wait_for 30 are_there 3 "$work/ready.*" || fail "unrelated processes didn't start"
+wait_for 30 have_burnt 3 || fail "unrelated processes didn't start"
 for i in 1 2 3; do
 	printf '\n' >&9
 	wait_for 30 are_there "$i" "$work/unrelated/u.pb*" || fail "unrelated: $(ls -A "$work/unrelated")"
@@ -99,13 +105,13 @@ run unrelated u.pb "$execs" work second
 
 # A relative path starts from where the first process was started.
 mkdir -p "$work/chdir/sub"
-run chdir c.pb bash -c "cd sub && $execs work first; true"
+run chdir c.pb "$execs" none bash -c "cd sub && $execs work first; true"
 has chdir 'c.pb.[0-9]*' first
 mkdir -p "$work/chdir-system/sub"
 run chdir-system c.pb "$tests/moves" system sub "$execs work second"
 has chdir-system c.pb work
 has chdir-system 'c.pb.[0-9]*' second
 mkdir -p "$work/chdir-exec/sub"
-run chdir-exec c.pb sh -c "cd sub && exec $execs work first"
+run chdir-exec c.pb "$execs" none sh -c "cd sub && exec $execs work first"
 has chdir-exec 'c.pb*' first
 finish

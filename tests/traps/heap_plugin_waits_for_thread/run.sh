@@ -39,7 +39,7 @@ int main(int c, char **v)
 END2
 $CXX -std=c++17 -O1 -w -fno-builtin -shared -fPIC -o "$work/plugin.so" "$work/plugin.cc" -pthread || skip "no C++ library"
 $CC -O1 -w -o "$work/c" "$work/host.c" -ldl || skip "no compiler"
-$CXX -O1 -w -x c++ -Wl,--no-as-needed -o "$work/cxx" "$work/host.c" -ldl -lstdc++ || skip "no C++ library"
+$CXX -O1 -w -x c++ -Wl,--no-as-needed -o "$work/cxx" "$work/host.c" -ldl || skip "no C++ library"
 for allocator in $(allocators); do
 	use_allocator "$allocator"
 	for host in c cxx; do
