@@ -276,16 +276,22 @@ static bool reaches(const struct scan *s, const struct cp_symtab_entry *a, uint6
 	return r == CP_EHFUNC_SAME || (r == CP_EHFUNC_NO_FDE && (s->locals || vaddr == a->value));
 }
 
-/* Finds the size of function A, which has none, by its instructions, where neither an FDE nor the
- * next symbol tells it. */
+/* Returns true if only function A's instructions can tell its size: neither the symbol itself nor
+ * the next one nor an FDE does. */
+static bool is_measured(const struct scan *s, const struct cp_symtab_entry *a)
+{
+	return !a->size && a->rank & 4 && !s->locals &&
+	       !(s->fdes && cp_ehfunc_reach(s->fdes, a->value, a->value) != CP_EHFUNC_NO_FDE);
+}
+
+/* Finds the size of function A by its instructions. */
 static void measure(const struct scan *s, struct cp_symtab_entry *a)
 {
 	uint64_t (*extent)(const uint8_t *, uint64_t) = cp_load_acquire(&extent_of), off, n;
-	const struct cp_elf_range *code = cp_elf_code_at(s->e, a->value);
+	const struct cp_elf_range *code = extent ? cp_elf_code_at(s->e, a->value) : NULL;
 	uint8_t bytes[LONGEST_MEASURED + CP_SYMTAB_EXTENT_MORE] = { 0 };
 
-	if (a->size || !(a->rank & 4) || s->locals || !extent || !code ||
-	    (s->fdes && cp_ehfunc_reach(s->fdes, a->value, a->value) != CP_EHFUNC_NO_FDE))
+	if (!code)
 		return;
 	n = code->end - a->value;
 	if (n > LONGEST_MEASURED)
@@ -320,7 +326,8 @@ static int name_targets(struct scan *s, struct cp_arena *names)
 
 		if (s->targets[i].below.rank) {
 			below = s->targets[i].below;
-			measure(s, &below);
+			if (is_measured(s, &below))
+				measure(s, &below);
 		}
 		s->targets[i].below = below;
 		w = winner(s, i, &below);
