@@ -5,10 +5,13 @@
 #include <errno.h>
 
 #include "symbols/symbols.h"
+#include "unwind/guess/cfi_insn.h"
 #include "unwind/signal/rules.h"
 #include "unwind/unwind.h"
 #include "base/base.h"
 #include "cp-build.h"
+
+_Static_assert(CP_SYMTAB_EXTENT_MORE >= CP_INSN_BYTES, "all of a last instruction can be read");
 
 const struct cp_unwinder cp_unwinder_fp = {
 	.name = "fp",
