@@ -102,7 +102,7 @@ static void say_missing(const char *source, struct ct_fault *fault)
 
 	if (!glob(pattern, 0, NULL, &found))
 		for (size_t i = 0; !other && i < found.gl_pathc; i++)
-			if (ct_siblings_is_pid(found.gl_pathv[i] + strlen(source) + 1))
+			if (ct_siblings_process(found.gl_pathv[i] + strlen(source) + 1))
 				other = found.gl_pathv[i];
 	if (other)
 		ct_input_fault_say(fault, 0, "%s; there is %s", strerror(ENOENT), other);

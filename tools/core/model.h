@@ -406,9 +406,9 @@ char **ct_siblings_children(const char *file, size_t *count, size_t *unread);
 void ct_siblings_are_known(void);
 /* Is PATH a readable profile, and may one run have written it and P? Prints nothing if not. */
 bool ct_siblings_is_of_run(const char *path, const struct ct_profile *p);
-/* Is TEXT the ending of another process's file, after "FILE.": "123", or "123.2" for the second
- * profile of that process? */
-bool ct_siblings_is_pid(const char *text);
+/* Returns the number of the process whose file has the ending TEXT after "FILE.": "123", or "123.2"
+ * for the second profile of that process. 0: TEXT is no such ending. */
+int64_t ct_siblings_process(const char *text);
 /* Returns the pattern for glob() of the names FILE.PID and a few others. The caller frees it. */
 char *ct_siblings_pattern(const char *file);
 /* Do the times overlap, so that one run may have written both? */

@@ -53,15 +53,14 @@ char *ct_siblings_pattern(const char *file)
 	return pattern;
 }
 
-bool ct_siblings_is_pid(const char *text)
+int64_t ct_siblings_process(const char *text)
 {
 	static const char digits[] = "0123456789";
-	size_t n = strspn(text, digits), more;
+	const char *end = text + strspn(text, digits);
 
-	if (!n || text[n] != '.')
-		return n && !text[n];
-	more = strspn(text + n + 1, digits);
-	return more && !text[n + 1 + more];
+	if (end > text && *end == '.' && end[1])
+		end += 1 + strspn(end + 1, digits);
+	return *end ? 0 : strtoll(text, NULL, 10);
 }
 
 /* Number and size of files that are read for their time; the date decides for others. */
@@ -141,7 +140,7 @@ char **ct_siblings_children(const char *file, size_t *count, size_t *unread)
 		found.gl_pathc = 0;
 	children = ct_memory_alloc((found.gl_pathc + 1) * sizeof(*children));
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		if (ct_siblings_is_pid(found.gl_pathv[i] + strlen(file) + 1) &&
+		if (ct_siblings_process(found.gl_pathv[i] + strlen(file) + 1) &&
 		    may_be_child(found.gl_pathv[i], begin, unread))
 			children[(*count)++] = ct_memory_strdup(found.gl_pathv[i]);
 	globfree(&found);
@@ -188,11 +187,10 @@ bool ct_siblings_say(const struct ct_profile *p, const char *file)
 	    !glob(pattern, GLOB_NOSORT, NULL, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++) {
 			const char *path = found.gl_pathv[i];
-			int64_t id = strtoll(path + strlen(file) + 1, NULL, 10);
+			int64_t id = ct_siblings_process(path + strlen(file) + 1);
 			off_t size;
 
-			if (!ct_siblings_is_pid(path + strlen(file) + 1) ||
-			    !is_later(path, begin, &size) ||
+			if (!id || !is_later(path, begin, &size) ||
 			    (size <= READ_MAX_BYTES && read++ < READ_MAX &&
 			     !ct_siblings_is_of_run(path, p)))
 				continue;

@@ -21,6 +21,7 @@ TOOL_SOURCES += \
 	%D%/verb_run.c \
 	%D%/run_command.c \
 	%D%/run_keep.c \
+	%D%/run_programs.c \
 	%D%/run_show.c \
 	%D%/verb_strip_labels.c \
 	%D%/verb_symbolize.c \

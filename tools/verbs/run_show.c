@@ -25,33 +25,13 @@
 /* The file that say_files() advises for a tree. */
 #define ALL "ALL.pb"
 
-/* Programs of a tree that are shown. */
-#define PROGRAMS 5
-
-/* Ids of different processes. */
-struct processes {
-	int64_t *ids;
-	size_t count, room;
-};
-
-/* The processes of one program. */
-struct program {
-	char *name;
-	struct processes processes;
-	int64_t total, most;
-	const char *largest; /* file that has MOST; NULL: none yet */
-};
-
 /* The files of one mode of one run. */
 struct files {
-	struct program *programs;
-	size_t program_count, program_room;
+	struct ct_run_programs programs;
 	/* File of the command, then files of its children, and of the programs that any of them was
 	 * before an exec. */
 	char **process;
 	size_t count, room;
-	struct processes started;   /* the children */
-	int64_t id;		    /* of the command's process; 0: unknown */
 	int64_t own, children;	    /* totals of the shown sample type */
 	struct ct_profile *profile; /* profile of the command, or NULL */
 	char **companions;	    /* NAME.peak.EXT and other companions */
@@ -190,14 +170,6 @@ struct file {
 	struct ct_profile *profile;
 };
 
-static void add_process(struct processes *to, int64_t id)
-{
-	for (size_t i = to->count; i-- > 0;)
-		if (to->ids[i] == id)
-			return;
-	*CT_PUSH(to->ids, to->count, to->room) = id;
-}
-
 /* Adds lines to N files at once, and leaves their profiles in memory. */
 static void symbolize(const struct ct_run_show *how, struct file *files, size_t n)
 {
@@ -251,12 +223,13 @@ static void call(const struct ct_verb *verb, char *option, const char *type, cha
 
 /* ---- files ---- */
 
-/* TAIL is the text after the name without its extension, such as ".pb.123" or ".pb.123.2". */
-static bool is_of_child(const char *tail, const char *ext)
+/* Returns the process whose file it is; 0: it is none's. TAIL is the text after the name without
+ * its extension, such as ".pb.123" or ".pb.123.2". */
+static int64_t process_of(const char *tail, const char *ext)
 {
 	size_t n = strlen(ext);
 
-	return !strncmp(tail, ext, n) && tail[n] == '.' && ct_siblings_is_pid(tail + n + 1);
+	return !strncmp(tail, ext, n) && tail[n] == '.' ? ct_siblings_process(tail + n + 1) : 0;
 }
 
 /* TAIL is ".peak.pb", for example. */
@@ -272,40 +245,12 @@ static bool is_companion(const char *tail, const char *ext)
 	return false;
 }
 
-static struct program *program_of(struct files *f, const char *name)
-{
-	for (size_t i = 0; i < f->program_count; i++)
-		if (!strcmp(f->programs[i].name, name))
-			return &f->programs[i];
-	*CT_PUSH(f->programs, f->program_count, f->program_room) =
-		(struct program){ .name = ct_memory_strdup(name) };
-	return &f->programs[f->program_count - 1];
-}
-
-static void add_to_program(struct files *f, const struct file *file, int64_t id)
-{
-	const struct ct_profile *p = file->profile;
-	struct program *program;
-
-	if (!p || !p->mapping_count)
-		return;
-	program = program_of(f, ct_own_program_name(p, 0));
-	add_process(&program->processes, id);
-	program->total = ct_add(program->total, file->total);
-	if (!program->largest || file->total > program->most) {
-		program->most = file->total;
-		program->largest = file->path;
-	}
-}
-
 static void take_file(struct files *f, const struct file *file, const char *ext)
 {
-	if (is_of_child(file->tail, ext)) {
-		int64_t id = strtoll(file->tail + strlen(ext) + 1, NULL, 10);
+	int64_t id = process_of(file->tail, ext);
 
-		if (id != f->id)
-			add_process(&f->started, id);
-		add_to_program(f, file, id);
+	if (id) {
+		ct_run_programs_add(&f->programs, id, file->profile, file->path, file->total);
 		f->children = ct_add(f->children, file->total);
 		*CT_PUSH(f->process, f->count, f->room) = file->path;
 		return;
@@ -405,15 +350,16 @@ static void say_files(const struct files *f, const char *path)
 			i + 1 < f->companion_count ? "" : "\n");
 	if (f->count == 2)
 		fprintf(stderr, "cprof:   and of %s %s\n",
-			f->started.count ? "its child" : "the program before its exec",
+			f->programs.children.count ? "its child" : "the program before its exec",
 			f->process[1]);
 	else if (f->count > 2) {
 		fputs("cprof:   and ", stderr);
-		if (f->started.count > 1)
-			fprintf(stderr, "%zu of its children", f->started.count);
+		if (f->programs.children.count > 1)
+			fprintf(stderr, "%zu of its children", f->programs.children.count);
 		else
 			fprintf(stderr, "of %s",
-				f->started.count ? "its child" : "the programs before its execs");
+				f->programs.children.count ? "its child"
+							   : "the programs before its execs");
 		fprintf(stderr, ", %s.PID; one file of all: cprof merge -children -o " ALL " %s\n",
 			path, word);
 	}
@@ -555,44 +501,10 @@ static const char *nothing(const struct ct_run_show *how, const char *mode, bool
 	return "no samples: the command ended too soon";
 }
 
-static int by_total(const void *x, const void *y)
+/* Returns the unit of the sample type that is shown. */
+static const char *shown_unit(const struct ct_run_show *how, const struct ct_profile *p)
 {
-	const struct program *a = x, *b = y;
-
-	return a->total != b->total ? (a->total > b->total ? -1 : 1) : strcmp(a->name, b->name);
-}
-
-/* Prints which programs of a tree have most, and which process of each. */
-static void show_programs(const struct ct_run_show *how, struct files *f, const char *mode)
-{
-	const struct ct_profile *p = f->profile;
-	const char *unit = p && p->type_count ? ct_text(p, p->types[shown_type(how, p)].unit) : "";
-	char number[CT_NUMBER_ROOM], share[CT_NUMBER_ROOM];
-	int64_t all = ct_add(f->own, f->children);
-
-	fprintf(stderr, "cprof: %s of the command", mode);
-	if (f->started.count)
-		fprintf(stderr, " and %zu child%s together", f->started.count,
-			f->started.count == 1 ? "" : "ren");
-	fputs(", by program:\n", stderr);
-	qsort(f->programs, f->program_count, sizeof(*f->programs), by_total);
-	for (size_t i = 0; i < f->program_count && i < PROGRAMS; i++) {
-		const struct program *o = &f->programs[i];
-
-		if (!o->total)
-			return;
-		fprintf(stderr, "%10s %s  ", ct_numbers_format(number, o->total, unit, "auto"),
-			ct_numbers_percent(share, o->total, all));
-		ct_out_text(stderr, o->name);
-		if (o->processes.count > 1)
-			fprintf(stderr, ", %zu processes, the largest %s", o->processes.count,
-				ct_numbers_format(number, o->most, unit, "auto"));
-		fputs(": ", stderr);
-		ct_out_text(stderr, ct_base_name(o->largest));
-		fputc('\n', stderr);
-	}
-	if (f->program_count > PROGRAMS)
-		fprintf(stderr, "%20s%zu more\n", "", f->program_count - PROGRAMS);
+	return p && p->type_count ? ct_text(p, p->types[shown_type(how, p)].unit) : "";
 }
 
 static void show_top(const struct ct_run_show *how, struct files *f, const char *mode)
@@ -606,7 +518,8 @@ static void show_top(const struct ct_run_show *how, struct files *f, const char 
 	ct_verb_top_for_run(how->several || f->children > f->own || !strcmp(mode, "lock"));
 	if (f->children > f->own) {
 		count = f->count;
-		show_programs(how, f, mode);
+		ct_run_programs_show(&f->programs, mode, shown_unit(how, f->profile),
+				     ct_add(f->own, f->children));
 	} else if (!f->own && f->peak) {
 		paths = &f->peak;
 		fputs("cprof: nothing sampled was in use at the end; at the high water:\n", stderr);
@@ -633,8 +546,8 @@ bool ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	f.profile = own.profile;
 	for (size_t i = 0; f.profile && i < f.profile->comment_count; i++)
 		has_spans |= ct_starts(ct_notes_comment(f.profile, i), "span ");
-	f.id = f.profile ? ct_times_join_process(f.profile) : 0;
-	add_to_program(&f, &own, f.id);
+	f.programs.command = f.profile ? ct_times_join_process(f.profile) : 0;
+	ct_run_programs_add(&f.programs, f.programs.command, f.profile, path, f.own);
 	find_others(how, &f, path);
 	if (how->flame)
 		remember_all(&f);
@@ -645,8 +558,9 @@ bool ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	ct_model_free(f.profile);
 	fprintf(stderr, "cprof: %s profile: %s\n", mode, path);
 	say_files(&f, path);
-	if (f.children > f.own && f.program_count)
-		say_next(mode, f.count > 2 && !strcmp(mode, "wall") ? ALL : f.programs[0].largest);
+	if (f.children > f.own && f.programs.count)
+		say_next(mode,
+			 f.count > 2 && !strcmp(mode, "wall") ? ALL : f.programs.all[0].largest);
 	else if (f.own)
 		say_next(mode, path);
 	if (f.own)
@@ -654,12 +568,7 @@ bool ct_run_show(const struct ct_run_show *how, const char *mode, const char *pa
 	for (size_t i = 0; i < f.count; i++)
 		free(f.process[i]);
 	free(f.process);
-	for (size_t i = 0; i < f.program_count; i++) {
-		free(f.programs[i].name);
-		free(f.programs[i].processes.ids);
-	}
-	free(f.programs);
-	free(f.started.ids);
+	ct_run_programs_free(&f.programs);
 	for (size_t i = 0; i < f.companion_count; i++)
 		free(f.companions[i]);
 	free(f.companions);

@@ -228,7 +228,7 @@ static void say_running(const struct plan *p)
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		if (ct_siblings_is_pid(e->d_name) && is_of_run(p, e->d_name) &&
+		if (ct_siblings_process(e->d_name) && is_of_run(p, e->d_name) &&
 		    ct_control_has_library(atoi(e->d_name)) && !count++)
 			first = atoi(e->d_name);
 	if (d)

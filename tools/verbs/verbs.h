@@ -316,6 +316,41 @@ void ct_run_keep_close(struct ct_run_keep *k);
  * with samples. */
 int ct_run_keep_comparable(const char *a, const char *b);
 
+/* run_programs.c
+ *
+ * The processes of a run, by program: which programs of a tree have most, and which process of
+ * each. For run_show.c.
+ */
+
+/* Ids of different processes. */
+struct ct_run_processes {
+	int64_t *ids;
+	size_t count, room;
+};
+
+struct ct_run_program {
+	char *name;
+	struct ct_run_processes processes;
+	int64_t total, most;
+	const char *largest; /* file that has MOST; NULL: none yet */
+};
+
+struct ct_run_programs {
+	int64_t command; /* the command's process; 0: unknown */
+	struct ct_run_processes children;
+	struct ct_run_program *all; /* sorted once they are shown: the largest first */
+	size_t count, room;
+};
+
+/* Adds the profile P (or NULL) of process ID, which has TOTAL and is in the file PATH. The caller
+ * keeps PATH. */
+void ct_run_programs_add(struct ct_run_programs *r, int64_t id, const struct ct_profile *p,
+			 const char *path, int64_t total);
+/* Prints the programs on stderr. ALL, in UNIT, is what all processes have together. */
+void ct_run_programs_show(struct ct_run_programs *r, const char *mode, const char *unit,
+			  int64_t all);
+void ct_run_programs_free(struct ct_run_programs *r);
+
 /* run_show.c
  *
  * Shows the result of a command that ran under libcprof: its files, and its hottest functions. For
