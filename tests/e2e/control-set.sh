@@ -114,6 +114,15 @@ ends=$("$pprof_check" --raw slow.pb | awk -F'\t' '/\[not sampled\]/ { split($1, 
 echo "slow: $burnt ns, of which [not sampled] $ends ns"
 [ $((burnt - ends)) -ge 380000000 ] || fail "slow: $((burnt - ends)) ns of 400000000 ns"
 [ "$ends" -le 20000000 ] || fail "slow: $ends ns of the ends of threads"
+# A rate that is far lower: what threads had missed when they ended isn't so many of its periods.
+listed_host fast cpu CPUPROFILE="$work/fast.pb" CPUPROFILE_FREQUENCY=10000
+tell contend 200
+cprof lower set -cpu=1 $pid
+check_status lower 0
+end_host
+burnt=$(sum fast.pb 2)
+echo "fast: $burnt ns"
+[ "$burnt" -le 3000000000 ] || fail "fast: $burnt ns of less than a second"
 # What the kernel has not looked at is in the next file, once, and not in the next run.
 cpu_is_whole() { # name
 	between "$1: CPU ms" $(($(sum "$1.pb" 2) / 1000000)) $((10#$(used_ms "$1") - 30)) $((10#$(used_ms "$1") + 30))

@@ -20,7 +20,6 @@ static struct {
 	uint64_t ends;	   /* threads whose end was told */
 	uint64_t ended_ns; /* what these used until then */
 	uint64_t live_ns;  /* what the others have used */
-	uint64_t late_ns;  /* random, below a period: how much more counts as a period */
 } last CP_START_DATA;
 #define LAST_MOST 100000 /* ns, the mean of all threads */
 
@@ -245,12 +244,6 @@ static void set_period(unsigned frequency)
 	cp_store_release(&cp_cpu_state.period_ns, cp_cpu.period_ns);
 }
 
-static void begin_last(void)
-{
-	last.ends = last.ended_ns = 0;
-	last.late_ns = cp_cpu_timer_first() - 1;
-}
-
 int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 {
 	int err = cp_signals_claim_prof();
@@ -263,7 +256,7 @@ int cp_cpu_start(unsigned frequency, enum cp_engine_choice engine)
 	set_period(frequency);
 	cp_cpu_state.perf_failed = replace_event;
 	cp_cpu_timer_prepare();
-	begin_last();
+	last.ends = last.ended_ns = 0;
 	cp_cpu.started = true;
 	cp_store_seqcst(&used, 1);
 	cp_store_seqcst(&cp_cpu_state.started, 1);
@@ -319,7 +312,6 @@ void cp_cpu_set_frequency(unsigned frequency)
 	each_thread(end_period);
 	set_period(frequency);
 	cp_cpu_edges_scale_accounts(before, cp_cpu.period_ns);
-	last.late_ns = last.late_ns * cp_cpu.period_ns / before;
 	cp_cpu_timer_period_changed();
 	cp_store_seqcst(&cp_cpu_state.running, 1);
 	each_thread(begin_period);
@@ -413,7 +405,7 @@ void cp_cpu_settle(uint64_t cpu_ns)
 	 * cause, such as threads without a record. */
 	if (n && n == cp_load_acquire(&last.ends) && cp_cpu.engine != CP_ENGINE_PERF &&
 	    rest / n < LAST_MOST)
-		cp_cpu_edges_tell_last(rest / n, cp_cpu.period_ns, last.late_ns);
+		cp_cpu_edges_tell_last(rest / n, cp_cpu.period_ns, cp_cpu_timer_first() - 1);
 }
 
 /* Return what T is owed, as periods of now. */
@@ -506,7 +498,7 @@ void cp_cpu_fork_child(struct cp_thread *t)
 		cp_cpu_of(t)->bursts = (struct cp_bursts){ 0 };
 	/* The parent may have been changing the period. */
 	cp_store_seqcst(&cp_cpu_state.running, 1);
-	begin_last();
+	last.ends = last.ended_ns = 0;
 	if (!t)
 		return;
 	cp_futex_lock_acquire(&timers);

@@ -16,7 +16,7 @@ struct account {
 	int64_t balance;  /* expiries missed, minus those credited */
 	int64_t carry_ns; /* what ended threads have used, minus what their expiries stand for */
 	uint64_t ends;	  /* threads that ended */
-	uint64_t told_ns; /* of their last moments, what the balance has had */
+	uint64_t told_ns; /* their last moments that CARRY_NS has had */
 };
 static struct account accounts[ACCOUNTS];
 
@@ -93,18 +93,19 @@ uint64_t cp_cpu_edges_settle(const struct cp_cpu_edge *e, uint64_t n)
 	return left > 0 ? (uint64_t)left : 0;
 }
 
-void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late)
+void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t random)
 {
 	for (unsigned i = 0; i < ACCOUNTS; i++) {
 		struct account *a = &accounts[i];
-		uint64_t due = cp_load_relaxed(&a->ends) * each + late;
-		uint64_t n = due > a->told_ns ? (due - a->told_ns) / period : 0;
+		int64_t ns = (int64_t)(cp_load_relaxed(&a->ends) * each - a->told_ns), n;
 
-		if (!n)
+		if (ns <= 0)
 			continue;
-		a->told_ns += n * period;
-		cp_add_relaxed(&a->balance, (int64_t)n);
-		cp_count(CP_COUNT_MISSED, n);
+		n = (ns + (int64_t)random) / (int64_t)period;
+		a->told_ns += (uint64_t)ns;
+		cp_add_relaxed(&a->carry_ns, ns - n * (int64_t)period);
+		cp_add_relaxed(&a->balance, n);
+		cp_count(CP_COUNT_MISSED, (uint64_t)n);
 	}
 }
 

@@ -54,9 +54,10 @@ uint64_t cp_cpu_edges_carry(const struct cp_cpu_edge *e, uint64_t missed, int64_
 bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
 
 /* A thread that ended has used EACH ns after its end was told, on average: puts what the accounts
- * haven't had of that into them, as expiries of PERIOD ns. LATE, in [0, PERIOD), is random, the
- * same for a run. Not in a handler, and in one thread at a time. */
-void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t late);
+ * haven't had of that into them, as expiries of PERIOD ns, rounded by RANDOM, in [0, PERIOD). What
+ * that adds or leaves out is carried to the next thread that ends. Not in a handler, and in one
+ * thread at a time. */
+void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t random);
 /* Takes the expiries that no thread could be credited with out of an account, and returns them.
  * *START is the start function of the threads that missed them. Returns 0 if no account has any. */
 uint64_t cp_cpu_edges_take_left(uint64_t *start);
