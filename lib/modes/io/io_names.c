@@ -23,67 +23,34 @@ const char *cp_io_names_op(unsigned op)
 
 /* The errors that calls of these families give; strerrorname_np allocates nothing but is younger
  * than some libcs. */
+/* clang-format off */
+#define NAME(e) { e, #e }
+/* clang-format on */
+static const struct {
+	unsigned error;
+	char name[16];
+} errors[] = {
+	NAME(EPERM),	    NAME(ENOENT),	NAME(EINTR),	    NAME(EIO),
+	NAME(ENXIO),	    NAME(EBADF),	NAME(EAGAIN),	    NAME(ENOMEM),
+	NAME(EACCES),	    NAME(EFAULT),	NAME(EBUSY),	    NAME(EEXIST),
+	NAME(EXDEV),	    NAME(ENODEV),	NAME(ENOTDIR),	    NAME(EISDIR),
+	NAME(EINVAL),	    NAME(ENFILE),	NAME(EMFILE),	    NAME(ENOTTY),
+	NAME(ETXTBSY),	    NAME(EFBIG),	NAME(ENOSPC),	    NAME(ESPIPE),
+	NAME(EROFS),	    NAME(EMLINK),	NAME(EPIPE),	    NAME(ENAMETOOLONG),
+	NAME(ENOSYS),	    NAME(ENOTEMPTY),	NAME(ELOOP),	    NAME(EOVERFLOW),
+	NAME(ENOTSOCK),	    NAME(EDESTADDRREQ), NAME(EMSGSIZE),	    NAME(EPROTONOSUPPORT),
+	NAME(EOPNOTSUPP),   NAME(EAFNOSUPPORT), NAME(EADDRINUSE),   NAME(EADDRNOTAVAIL),
+	NAME(ENETDOWN),	    NAME(ENETUNREACH),	NAME(ECONNABORTED), NAME(ECONNRESET),
+	NAME(ENOBUFS),	    NAME(EISCONN),	NAME(ENOTCONN),	    NAME(ETIMEDOUT),
+	NAME(ECONNREFUSED), NAME(EHOSTUNREACH), NAME(EALREADY),	    NAME(EINPROGRESS),
+	NAME(ESTALE),	    NAME(EDQUOT),	NAME(ECANCELED),
+};
+
 const char *cp_io_names_error(unsigned error, char *buffer, size_t size)
 {
-	switch (error) {
-#define NAME(e)                                                                                    \
-	case e: return #e;
-		NAME(EPERM)
-		NAME(ENOENT)
-		NAME(EINTR)
-		NAME(EIO)
-		NAME(ENXIO)
-		NAME(EBADF)
-		NAME(EAGAIN)
-		NAME(ENOMEM)
-		NAME(EACCES)
-		NAME(EFAULT)
-		NAME(EBUSY)
-		NAME(EEXIST)
-		NAME(EXDEV)
-		NAME(ENODEV)
-		NAME(ENOTDIR)
-		NAME(EISDIR)
-		NAME(EINVAL)
-		NAME(ENFILE)
-		NAME(EMFILE)
-		NAME(ENOTTY)
-		NAME(ETXTBSY)
-		NAME(EFBIG)
-		NAME(ENOSPC)
-		NAME(ESPIPE)
-		NAME(EROFS)
-		NAME(EMLINK)
-		NAME(EPIPE)
-		NAME(ENAMETOOLONG)
-		NAME(ENOSYS)
-		NAME(ENOTEMPTY)
-		NAME(ELOOP)
-		NAME(EOVERFLOW)
-		NAME(ENOTSOCK)
-		NAME(EDESTADDRREQ)
-		NAME(EMSGSIZE)
-		NAME(EPROTONOSUPPORT)
-		NAME(EOPNOTSUPP)
-		NAME(EAFNOSUPPORT)
-		NAME(EADDRINUSE)
-		NAME(EADDRNOTAVAIL)
-		NAME(ENETDOWN)
-		NAME(ENETUNREACH)
-		NAME(ECONNABORTED)
-		NAME(ECONNRESET)
-		NAME(ENOBUFS)
-		NAME(EISCONN)
-		NAME(ENOTCONN)
-		NAME(ETIMEDOUT)
-		NAME(ECONNREFUSED)
-		NAME(EHOSTUNREACH)
-		NAME(EALREADY)
-		NAME(EINPROGRESS)
-		NAME(ESTALE)
-		NAME(EDQUOT)
-		NAME(ECANCELED)
-#undef NAME
-	default: cp_text_format(buffer, size, "%u", error); return buffer;
-	}
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].error == error)
+			return errors[i].name;
+	cp_text_format(buffer, size, "%u", error);
+	return buffer;
 }
