@@ -40,14 +40,14 @@ static void repeat_sample_with_labels_in_other_order(void)
 	p->samples[3].label_count = 3;
 }
 
-/* Breaks a rule of the valid profile by the I-th way of the list: the rule's name, NULL after the
- * last way. */
+/* Each function breaks a rule of the valid profile by the *I-th way of its list, and returns the
+ * rule's name. Past its last way it returns NULL, and *I is what is left for the next function. */
 #define BREAKS(rule, ...)                                                                          \
-	if (i-- == 0) {                                                                            \
+	if ((*i)-- == 0) {                                                                         \
 		__VA_ARGS__;                                                                       \
 		return rule;                                                                       \
 	}
-static const char *broken_by(size_t i)
+static const char *broken_header(size_t *i)
 {
 	BREAKS("first-string", p->strings[0].length = 1; free(p->strings[0].text);
 	       p->strings[0].text = strdup("x"))
@@ -72,6 +72,11 @@ static const char *broken_by(size_t i)
 	BREAKS("comment", p->comments.items[0] = 0)
 	BREAKS("comment", p->comments.items[0] = add_text("libcprof"))
 	BREAKS("main-mapping", p->mappings[0].path = add_text("/bin/other"))
+	return NULL;
+}
+
+static const char *broken_sample(size_t *i)
+{
 	BREAKS("no-location", p->samples[0].locations.count = 0)
 	BREAKS("reference", p->samples[0].locations.items[0] = 5)
 	BREAKS("reference", p->samples[0].locations.items[0] = 0)
@@ -89,6 +94,12 @@ static const char *broken_by(size_t i)
 	BREAKS("label-type", p->samples[0].labels[1].text = p->types[0].type;
 	       p->samples[0].labels[1].number = 0)
 	BREAKS("label-type", p->samples[0].labels[2].unit = 0)
+	BREAKS("unused-location", p->samples[2].locations.items[0] = 3)
+	return NULL;
+}
+
+static const char *broken_mapping(size_t *i)
+{
 	BREAKS("mapping-id", p->mappings[2].id = 7)
 	BREAKS("mapping-range", p->mappings[0].limit = p->mappings[0].start)
 	BREAKS("mapping-path", p->mappings[0].path = 0)
@@ -99,8 +110,6 @@ static const char *broken_by(size_t i)
 	BREAKS("mapping-overlap", p->mappings[1].path = p->mappings[0].path;
 	       p->mappings[1].build_id = p->mappings[0].build_id;
 	       p->mappings[1].start = p->mappings[0].start + 0x1000; p->mappings[1].offset = 0x2000)
-	BREAKS("unused-mapping", p->locations[3].mapping = 2;
-	       p->locations[3].address = 0x7f0000000999)
 	BREAKS("has-flags", p->mappings[1].functions = 0)
 	BREAKS("has-flags", p->mappings[2].functions = 1)
 	BREAKS("has-flags", p->locations[1].line_count = 0)
@@ -111,6 +120,13 @@ static const char *broken_by(size_t i)
 	BREAKS("has-flags", p->mappings[0].inlines = 0)
 	BREAKS("has-flags", p->mappings[2].inlines = 1)
 	BREAKS("has-flags", p->mappings[0].inlines = 2)
+	return NULL;
+}
+
+static const char *broken_code(size_t *i)
+{
+	BREAKS("unused-mapping", p->locations[3].mapping = 2;
+	       p->locations[3].address = 0x7f0000000999)
 	BREAKS("location-id", p->locations[3].id = 9)
 	BREAKS("location-range", p->locations[0].address = 0x3fffff)
 	BREAKS("location-range", p->locations[0].address = 0x500000)
@@ -118,7 +134,6 @@ static const char *broken_by(size_t i)
 	BREAKS("reference", p->locations[0].lines[0].function = 6)
 	BREAKS("reference", p->locations[0].lines[0].function = 0)
 	BREAKS("location-name", p->locations[0].mapping = 0; p->locations[0].line_count = 0)
-	BREAKS("unused-location", p->samples[2].locations.items[0] = 3)
 	BREAKS("duplicate-location", p->locations[1].address = p->locations[0].address)
 	BREAKS("line-number", p->locations[0].lines[0].line = (uint64_t)-1)
 	BREAKS("function-id", p->functions[4].id = 6)
@@ -128,6 +143,16 @@ static const char *broken_by(size_t i)
 	BREAKS("unused-function", p->locations[0].lines[0].function = 2)
 	BREAKS("duplicate-function", p->functions[1] = p->functions[0]; p->functions[1].id = 2)
 	return NULL;
+}
+
+/* NULL: there are no I ways. */
+static const char *broken_by(size_t i)
+{
+	const char *rule = broken_header(&i);
+
+	rule = rule ? rule : broken_sample(&i);
+	rule = rule ? rule : broken_mapping(&i);
+	return rule ? rule : broken_code(&i);
 }
 
 TEST(test_each_broken_rule_is_found)
