@@ -289,7 +289,19 @@ static void *reads_on(void *arg)
 	return arg;
 }
 
-static int crowd(void)
+/* Before the next signal, or the two are one. At most a minute. */
+static void dump(const char *dir, int number)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/crowd.%04d.pb", dir, number);
+	raise(SIGUSR2);
+	for (int i = 0; i < 60000 && access(path, F_OK); i++)
+		usleep(1000);
+	EXPECT(!access(path, F_OK));
+}
+
+static int crowd(const char *dir)
 {
 	int set = epoll_create1(0);
 	struct epoll_event ready;
@@ -304,10 +316,8 @@ static int crowd(void)
 			for (int k = 0; k < 4; k++)
 				EXPECT(pthread_join(t[k], NULL) == 0);
 		/* The threads' records are then given to later ones. */
-		if (i % 64 == 63) {
-			raise(SIGUSR2);
-			usleep(50000);
-		}
+		if (i % 64 == 63)
+			dump(dir, (int)i / 64 + 1);
 	}
 	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
 	EXPECT(pthread_join(reader, NULL) == 0);
@@ -338,7 +348,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "uring"))
 		return uring();
 	if (!strcmp(argv[1], "crowd"))
-		return crowd();
+		return crowd(argv[2]);
 	how_many = argc > 3 ? atoi(argv[3]) : 0;
 	snprintf(path, sizeof(path), "%s/file", argv[2]);
 	return strcmp(argv[1], "counts") ? delays(path) : counts(path);
