@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Phases, one after the other: a thread computes, waits for a lock, reads from a pipe, allocates
- * blocks, frees them, ends short spans. Each phase is a span. Prints for each its name, begin and
- * end in ns since the epoch. With "fork", a child does the same, and prints to the file that is
- * named next. */
+ * blocks, frees them, ends short spans. Each phase is a span. With "fork", a child does the same,
+ * and prints to the file that is named next. All times are ns since the epoch, read on both sides
+ * of what they tell of, because a thread may lose its processor at any place. Prints:
+ *
+ *   PHASE BEGIN END FROM TO           its span began from BEGIN to FROM, and ended from TO to END
+ *   PHASE:FUNCTION AFTER BEFORE       the wait in FUNCTION ended then
+ *   child PID
+ */
 #include "cprof.h"
+#include "tasks.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +25,9 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ends[2];
 static FILE *out;
+static int waits;		    /* main is about to wait, and does nothing else before */
+static unsigned long long woken[3]; /* when another thread ended its waits, at the earliest */
+enum { BY_LOCK, BY_JOIN, BY_READ };
 
 static unsigned long long clock_ns(clockid_t clock)
 {
@@ -43,13 +52,33 @@ __attribute__((noinline)) static void phase_cpu(void)
 		;
 }
 
+/* Lets main wait for so long, and then says that its wait ends. */
+static void lets_wait(unsigned long long ns, int which)
+{
+	while (!__atomic_load_n(&waits, __ATOMIC_ACQUIRE) || task_state(getpid()) != 'S')
+		pause_ns(1000000);
+	waits = 0;
+	pause_ns(ns);
+	woken[which] = clock_ns(CLOCK_REALTIME);
+}
+
+static void about_to_wait(void)
+{
+	__atomic_store_n(&waits, 1, __ATOMIC_RELEASE);
+}
+
+static void print_wait(const char *of, int which)
+{
+	fprintf(out, "%s %llu %llu\n", of, woken[which], clock_ns(CLOCK_REALTIME));
+}
+
 static void *hold(void *locked)
 {
 	pthread_mutex_lock(&lock);
 	pthread_barrier_wait(locked);
-	pause_ns(PHASE_NS);
+	lets_wait(PHASE_NS, BY_LOCK);
 	pthread_mutex_unlock(&lock);
-	pause_ns(JOIN_NS);
+	lets_wait(JOIN_NS, BY_JOIN);
 	return NULL;
 }
 
@@ -61,15 +90,19 @@ __attribute__((noinline)) static void phase_lock(void)
 	pthread_barrier_init(&locked, NULL, 2);
 	pthread_create(&t, NULL, hold, &locked);
 	pthread_barrier_wait(&locked);
+	about_to_wait();
 	pthread_mutex_lock(&lock);
+	print_wait("phase_lock:pthread_mutex_lock", BY_LOCK);
 	pthread_mutex_unlock(&lock);
+	about_to_wait();
 	pthread_join(t, NULL);
+	print_wait("phase_lock:pthread_join", BY_JOIN);
 }
 
 static void *feed(void *arg)
 {
 	(void)arg;
-	pause_ns(PHASE_NS);
+	lets_wait(PHASE_NS, BY_READ);
 	return (void *)(size_t)write(ends[1], "x", 1);
 }
 
@@ -79,8 +112,10 @@ __attribute__((noinline)) static void phase_io(void)
 	char c;
 
 	pthread_create(&t, NULL, feed, NULL);
+	about_to_wait();
 	if (read(ends[0], &c, 1) != 1)
 		perror("read");
+	print_wait("phase_io:read", BY_READ);
 	pthread_join(t, NULL);
 }
 
@@ -115,12 +150,14 @@ __attribute__((noinline)) static void phase_short(void)
 
 static void timed(const char *name, void (*phase)(void))
 {
-	unsigned long long begin = clock_ns(CLOCK_REALTIME);
+	unsigned long long begin = clock_ns(CLOCK_REALTIME), from, to;
 	struct cprof_span s = cprof_span_begin(name);
 
+	from = clock_ns(CLOCK_REALTIME);
 	phase();
+	to = clock_ns(CLOCK_REALTIME);
 	cprof_span_end(&s);
-	fprintf(out, "%s %llu %llu\n", name, begin, clock_ns(CLOCK_REALTIME));
+	fprintf(out, "%s %llu %llu %llu %llu\n", name, begin, clock_ns(CLOCK_REALTIME), from, to);
 }
 
 static void all(void)
@@ -149,6 +186,7 @@ int main(int argc, char **argv)
 			all();
 			return 0;
 		}
+		printf("child %d\n", (int)child);
 		waitpid(child, NULL, 0);
 	}
 	all();
