@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Ground truth in short: shares within the error of so many random samples (4.5 standard
+# Ground truth in short: shares within the error of random samples of these weights (4.5 standard
 # deviations: one failure in 30,000 runs), the total within what the clock's grain allows.
 # bench/accuracy.sh is the long version, with a table.
 . "$srcdir/tests/lib/e2e.sh"
@@ -8,27 +8,26 @@
 # sample: main's last tick of up to 10 ms, and what threads and the collector take for themselves.
 run() { # name frequency threads unwinder
 	CPUPROFILE_FREQUENCY=$2 CPROF_UNWIND=$4 profiles_well profiled "$1" ./tests/e2e/accuracy-host 2 "$3"
-	total=$("$pprof_check" --total "$work/$1.pb" | awk '$1 == "samples" { n = $3 }
-		$1 == "cpu" { print n, $3 }')
+	total=$("$pprof_check" --total "$work/$1.pb" | sed -n 's/^cpu nanoseconds //p')
 	"$pprof_check" --top 0 "$work/$1.pb" | awk -v name="$1" -v total="$total" -v hz="$2" \
-		-v threads="$3" "$awk_root"'
+		-v threads="$3" -v weights="$(weights "$work/$1.pb")" "$awk_root"'
 		function abs(x) { return x < 0 ? -x : x }
 		NR == FNR { truth[$1] = $2; next }
 		$5 in truth && $5 ~ /^takes_/ { got[$5] = $1; sum += $1 }
 		END {
-			split(total, t, " ")
+			split(weights, w, " ")
 			for (f in truth) {
 				if (f == "total")
 					continue
 				p = truth[f] / 100
-				bound = 100 * 4.5 * root(p * (1 - p) / t[1])
+				bound = 100 * 4.5 * root(p * (1 - p) * w[2]) / w[1]
 				error = 100 * got[f] / sum - truth[f]
 				printf "%s: %s %.2f %%, error %+.2f, bound %.2f\n", name, f, truth[f], error, bound
 				if (abs(error) > bound)
 					bad = 1
 			}
 			grain = 4.5 / hz * root(threads) / 2 + 1 / hz + 0.030 + threads * 0.0006
-			error = t[2] / 1e9 - truth["total"]
+			error = total / 1e9 - truth["total"]
 			printf "%s: total %.3f s, error %+.3f, bound %.3f\n", name, truth["total"], error, grain
 			if (abs(error) > grain)
 				bad = 1

@@ -222,6 +222,13 @@ check_top() { # file n function
 		fail "$1: $3 is not in the top $2: $("$pprof_check" --top "$2" "$1" 2>&1 | head -n 8)"
 }
 
+# "sum squares" of the weights of a CPU profile's samples. A tick may come late where processors are scarce, and counts
+# for all the time since; so a share P of the sum has a variance of P (1 - P) times the squares, not one by the number of
+# samples.
+weights() { # file
+	"$pprof_check" --times "$1" | awk '$1 == "event" { sum += $4; squares += $4 * $4 } END { printf "%.0f %.0f\n", sum, squares }'
+}
+
 # Some sample's stack matches a regular expression (functions leaf first, joined by ";").
 check_stack() { # file regex
 	"$pprof_check" --raw "$1" 2>/dev/null | grep -qE -- "$2" && return
