@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* More threads than processors: eight, on one. They work for a while, then each in turn under a
  * lock. Main waits often, for a moment. Prints, in ns, the CPU time of the eight and how long they
- * took; then how long main ran and was ready to run, and how long the eight were, by their files in
- * /proc. */
+ * took; then, by their files in /proc, how long main ran, how long it was ready to run, and how
+ * long the eight were, each at least and at most: a thread may be ready to run for long before it
+ * reads for the first time, and after it has read for the last time. */
 #include "system.h"
+
+int cprof_stop(void) __attribute__((weak));
 
 #define THREADS 8
 #define HELD_NS 2000000 /* of CPU time, each time the lock is held */
 #define FREE_NS 400000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t until, worked, was_ready;
+static uint64_t until, worked, least, most;
+static uint64_t ended[THREADS]; /* when they read for the last time */
 
 static uint64_t now(clockid_t clock)
 {
@@ -40,19 +44,25 @@ __attribute__((noinline)) static void beside(void)
 	__asm__ volatile("");
 }
 
+struct stat_of {
+	unsigned long long ran, ready;
+};
+
 /* Returns how long the calling thread ran and was ready to run. */
-static void read_file(unsigned long long *ran, unsigned long long *ready)
+static struct stat_of read_file(void)
 {
 	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+	struct stat_of s;
 
-	if (!f || fscanf(f, "%llu %llu", ran, ready) != 2)
+	if (!f || fscanf(f, "%llu %llu", &s.ran, &s.ready) != 2)
 		exit(1);
 	fclose(f);
+	return s;
 }
 
 static void *worker(void *arg)
 {
-	unsigned long long ran, ready;
+	struct stat_of begin = read_file(), end;
 
 	while (now(CLOCK_MONOTONIC) < until) {
 		beside();
@@ -60,10 +70,12 @@ static void *worker(void *arg)
 		alone();
 		pthread_mutex_unlock(&lock);
 	}
-	read_file(&ran, &ready);
-	__atomic_add_fetch(&was_ready, ready, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&worked, now(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
-	return arg;
+	*(uint64_t *)arg = now(CLOCK_MONOTONIC);
+	end = read_file();
+	__atomic_add_fetch(&least, end.ready - begin.ready, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&most, end.ready, __ATOMIC_RELAXED);
+	return NULL;
 }
 
 __attribute__((noinline)) static void short_waits(void)
@@ -77,9 +89,9 @@ __attribute__((noinline)) static void short_waits(void)
 
 int main(int argc, char **argv)
 {
-	uint64_t began = now(CLOCK_MONOTONIC);
+	uint64_t began = now(CLOCK_MONOTONIC), lived;
+	struct stat_of begin = read_file(), end, stopped;
 	pthread_t threads[THREADS];
-	unsigned long long ran, ready;
 	cpu_set_t one;
 
 	sched_getaffinity(0, sizeof(one), &one);
@@ -89,14 +101,20 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof(one), &one);
 	until = began + (uint64_t)(argc > 1 ? atoi(argv[1]) : 3) * 1000000000u;
 	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, worker, NULL))
+		if (pthread_create(&threads[i], NULL, worker, &ended[i]))
 			return 1;
 	short_waits();
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], NULL);
-	read_file(&ran, &ready);
-	printf("%llu %llu %llu %llu %llu\n", (unsigned long long)worked,
-	       (unsigned long long)(now(CLOCK_MONOTONIC) - began), ran, ready,
-	       (unsigned long long)was_ready);
+		most += now(CLOCK_MONOTONIC) - ended[i];
+	}
+	lived = now(CLOCK_MONOTONIC) - began;
+	end = read_file();
+	if (cprof_stop && cprof_stop())
+		return 1;
+	stopped = read_file();
+	printf("%llu %llu %llu %llu %llu %llu %llu %llu\n", (unsigned long long)worked,
+	       (unsigned long long)lived, end.ran - begin.ran, stopped.ran, end.ready - begin.ready,
+	       stopped.ready, (unsigned long long)least, (unsigned long long)most);
 	return 0;
 }
