@@ -4,8 +4,9 @@
  *
  * Each cell of the table has a lock of its own. Its holders take the lock, and keep it until all
  * waiters have come and HOLD_NS are over. Prints one line per cell: its name, the lock's label, and
- * in ns: all waits; the part of them in which the holders had the lock; the same with the time
- * after that. In the profile the holders unlock in hold_first, the waiters in wait_behind.
+ * in ns: all waits; the same within libc's functions, by lock-inner.c; the part of the first in
+ * which the holders had the lock; the same with the time after that. In the profile the holders
+ * unlock in hold_first, the waiters in wait_behind.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -61,9 +62,11 @@ static pthread_rwlock_t *lock;
 
 /* When a thread wanted the lock, had it, and was about to give it back. */
 static struct use {
-	uint64_t wanted, had, gave;
+	uint64_t wanted, had, gave, inner;
 } holds[MOST], waits[2 * MOST];
 static int held, coming;
+
+uint64_t lock_inner_ns(void) __attribute__((weak));
 
 static void await(const int *count, int want)
 {
@@ -106,6 +109,7 @@ NOINLINE static void wait_behind(struct use *u, int writes)
 	u->wanted = now_ns();
 	take(writes);
 	u->had = now_ns();
+	u->inner = lock_inner_ns ? lock_inner_ns() : 0;
 	nap(HOLD_NS / 10);
 	u->gave = now_ns();
 	pthread_rwlock_unlock(lock);
@@ -136,7 +140,7 @@ static uint64_t overlap(const struct use *w, uint64_t from, uint64_t to)
 
 static void say(int holders, int waiters)
 {
-	uint64_t from = holds[0].had, until = 0, all = 0, part = 0, most = 0;
+	uint64_t from = holds[0].had, until = 0, all = 0, inner = 0, part = 0, most = 0;
 
 	for (int i = 0; i < holders; i++) {
 		from = holds[i].had < from ? holds[i].had : from;
@@ -144,6 +148,7 @@ static void say(int holders, int waiters)
 	}
 	for (int i = 0; i < waiters; i++) {
 		all += waits[i].had - waits[i].wanted;
+		inner += waits[i].inner;
 		part += overlap(&waits[i], from, until);
 		most += overlap(&waits[i], from, waits[i].had);
 	}
@@ -151,8 +156,8 @@ static void say(int holders, int waiters)
 	       cell->write_holders, cell->prefers_writers ? "-writers-first" : "");
 	if (lock != phase_locks)
 		printf("+0x%zx", (size_t)((char *)lock - (char *)phase_locks));
-	printf(" %llu %llu %llu\n", (unsigned long long)all, (unsigned long long)part,
-	       (unsigned long long)most);
+	printf(" %llu %llu %llu %llu\n", (unsigned long long)all, (unsigned long long)inner,
+	       (unsigned long long)part, (unsigned long long)most);
 }
 
 static void run(void)
