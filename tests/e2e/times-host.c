@@ -6,7 +6,7 @@
  *
  *   PHASE BEGIN END FROM TO           its span began from BEGIN to FROM, and ended from TO to END
  *   PHASE:FUNCTION AFTER BEFORE       the wait in FUNCTION ended then
- *   child PID
+ *   child PID END                   it ended before END
  */
 #include "cprof.h"
 #include "tasks.h"
@@ -186,8 +186,8 @@ int main(int argc, char **argv)
 			all();
 			return 0;
 		}
-		printf("child %d\n", (int)child);
 		waitpid(child, NULL, 0);
+		printf("child %d %llu\n", (int)child, clock_ns(CLOCK_REALTIME));
 	}
 	all();
 	return 0;
