@@ -3,6 +3,7 @@
 #include "host/host.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "host/real.h"
 
@@ -71,9 +72,30 @@ static bool die(int sig, siginfo_t *si)
 
 static const struct cp_signal_work *work;
 
+/* The thread that is about to end the process, 0 = none; and its process, because a fork's child
+ * has a copy. */
+static uint32_t dying;
+static int dying_in;
+
 void cp_fatal_begin(const struct cp_signal_work *w)
 {
 	work = w;
+}
+
+void cp_fatal_await(void)
+{
+	uint32_t thread;
+
+	while ((thread = cp_load_acquire(&dying)) != 0 && thread != (uint32_t)cp_sys_gettid() &&
+	       cp_load_relaxed(&dying_in) == cp_sys_getpid())
+		cp_sys_futex_wait(&dying, thread, NULL);
+}
+
+static void set_dying(uint32_t thread)
+{
+	cp_store_relaxed(&dying_in, cp_sys_getpid());
+	cp_store_release(&dying, thread);
+	cp_sys_futex_wake(&dying, INT_MAX);
 }
 
 void cp_fatal_handler(int sig, siginfo_t *si, void *context)
@@ -83,8 +105,13 @@ void cp_fatal_handler(int sig, siginfo_t *si, void *context)
 
 	if (cp_sys_getpid() == 1 && !happens_again(sig, si))
 		return;
+	/* Whether a fault ends the process isn't known here: it happens again later. */
+	if (!happens_again(sig, si))
+		set_dying((uint32_t)cp_sys_gettid());
 	work->end((DUMPS_CORE & CP_SIGBIT(sig)) != 0);
 	if (!die(sig, si) && ours)
 		work->go_on();
+	if (!happens_again(sig, si))
+		set_dying(0);
 	errno = saved;
 }

@@ -106,6 +106,10 @@ void cp_fatal_begin(const struct cp_signal_work *w);
  * has to happen again. */
 void cp_fatal_handler(int sig, siginfo_t *si, void *context);
 
+/* Returns at once, unless another thread is about to end the process by a signal. Without the
+ * profiler the caller would not have come so far, so it waits for that end. */
+void cp_fatal_await(void);
+
 /* fork_mark.c
  *
  * Tell whether this memory is a copy that an unannounced fork made. No fork handler runs in a child

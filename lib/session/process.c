@@ -196,6 +196,7 @@ void cp_process_leave(void)
 {
 	if (!cp_profiled_is_ours())
 		return;
+	cp_fatal_await();
 	cp_session_leave();
 	cp_session_dump_asked();
 }
@@ -204,6 +205,7 @@ void cp_process_end(const char *when)
 {
 	if (!cp_profiled_is_ours())
 		return;
+	cp_fatal_await();
 	cp_session_leave();
 	/* Each page fault of the write would be an event. */
 	cp_mode_ops_suspend(false);
@@ -259,6 +261,7 @@ void cp_process_daemon_end(int pid)
 void cp_process_exec_begin(void)
 {
 	if (cp_profiled_is_ours()) {
+		cp_fatal_await();
 		cp_session_leave();
 		cp_control_wait_for_answer();
 		cp_mode_ops_suspend(false);
