@@ -6,6 +6,7 @@
  *
  *   PHASE BEGIN END FROM TO           its span began from BEGIN to FROM, and ended from TO to END
  *   PHASE:FUNCTION AFTER BEFORE       the wait in FUNCTION ended then
+ *   freed TIME                      a block was given back then, or later
  *   child PID END                   it ended before END
  */
 #include "cprof.h"
@@ -121,6 +122,7 @@ __attribute__((noinline)) static void phase_io(void)
 
 #define BLOCKS 40
 static void *blocks[BLOCKS];
+static unsigned long long freed[BLOCKS];
 
 /* Far larger than the mean between samples, so nearly all are samples. */
 __attribute__((noinline)) static void phase_heap(void)
@@ -134,6 +136,7 @@ __attribute__((noinline)) static void phase_heap(void)
 __attribute__((noinline)) static void phase_free(void)
 {
 	for (int i = 0; i < BLOCKS; i++) {
+		freed[i] = clock_ns(CLOCK_REALTIME);
 		free(blocks[i]);
 		pause_ns(PHASE_NS / BLOCKS);
 	}
@@ -168,6 +171,8 @@ static void all(void)
 	timed("phase_heap", phase_heap);
 	timed("phase_free", phase_free);
 	timed("phase_short", phase_short);
+	for (int i = 0; i < BLOCKS; i++)
+		fprintf(out, "freed %llu\n", freed[i]);
 	fclose(out);
 }
 
