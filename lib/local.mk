@@ -78,3 +78,6 @@ EXTRA_libcprof_la_DEPENDENCIES = preload/libcprof.map preload/$(LIBC).map
 if LIBERTY_FILE
 EXTRA_libcprof_la_DEPENDENCIES += lib/libiberty.a
 endif
+if STATIC
+include preload/static/local.mk
+endif

@@ -58,7 +58,7 @@ top=$1 jobs=$2
 shift 2
 mkdir "$top/build"
 cd "$top/build"
-../configure "$@" --enable-lto --prefix=/cprof --libdir=/cprof/lib \
+../configure "$@" --enable-lto --disable-static --prefix=/cprof --libdir=/cprof/lib \
 	PROTOBUF_C_CFLAGS=" " PROTOBUF_C_LIBS=-l:libprotobuf-c.a \
 	LIBELF_CFLAGS=" " LIBELF_LIBS=-l:libelf.a \
 	PCRE2_CFLAGS=" " PCRE2_LIBS=-l:libpcre2-8.a \
@@ -67,7 +67,7 @@ make -j"$jobs"
 make install-strip DESTDIR="$top/out"
 # Not for another machine, and not for aarch64.
 [ "$(uname -m)$*" = x86_64 ] || exit 0
-bash ../packaging/musl.sh .. musl --enable-lto --prefix=/cprof --libdir=/cprof/lib/musl
+bash ../packaging/musl.sh .. musl --enable-lto --disable-static --prefix=/cprof --libdir=/cprof/lib/musl
 make -j"$jobs" -C musl libcprof.la
 mkdir -p "$top/out/cprof/lib/musl"
 strip --strip-unneeded -o "$top/out/cprof/lib/musl/libcprof.so" musl/.libs/libcprof.so

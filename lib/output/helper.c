@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/own_code.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -129,6 +130,10 @@ static void find_programs(void)
 
 	if (given && *given == '/') {
 		cp_text_format(found.path, sizeof(found.path), "%s", given);
+		return;
+	}
+	if (CP_OWN_CODE_IS_STATIC) {
+		cp_text_format(found.path, sizeof(found.path), "%s", CP_BINDIR "/cprof");
 		return;
 	}
 	if (!dladdr(cp_helper_prepare, &info) || !info.dli_fname)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/own_code.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "modes/io/io.h"
@@ -56,7 +57,8 @@ static uint32_t add_libc_part(struct look *l)
 		const struct cp_mapping *in =
 			m == CP_NO_MAPPING ? NULL : cp_modules_at(l->libc.modules, m);
 
-		if (!in || (!in->ours && !cp_wall_cause_is_libc(in->path)))
+		if (!in || (!in->ours && !cp_own_code_has(FOUND->pcs[s.depth]) &&
+			    !cp_wall_cause_is_libc(in->path)))
 			break;
 	}
 	row = s.depth ? cp_aggregate_row(&l->libc, &s) : CP_INDEX_NONE;

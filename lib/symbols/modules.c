@@ -138,8 +138,7 @@ static uint32_t add_mapping(struct reading *r, const struct cp_maps_line *l)
 	new->vdso = !strcmp(path, "[vdso]");
 	new->anonymous = l->inode == 0;
 	new->main = l->inode && l->inode == r->main_inode && l->device == r->main_device;
-	/* In a statically linked program, such as the unit tests, libcprof's code can't be told
-	 * from the program's. */
+	/* In a program that has libcprof's code inside, it is no mapping: base/own_code.h. */
 	new->ours = (own >= l->start) && (own < l->limit) && !new->main;
 	if (new->vdso)
 		new->image = l->start;

@@ -69,6 +69,11 @@ void *cp_library_open(const char *file, bool *was_loaded)
 	return may_load() ? load_quietly(file, flags) : NULL;
 }
 
+void cp_library_keep(const char *file)
+{
+	dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+}
+
 void *cp_library_symbol(void *handle, const char *name)
 {
 	struct link_map *map;

@@ -150,6 +150,8 @@ void *cp_library_open(const char *file, bool *was_loaded);
 /* Call F, in which libc may allocate, with memory of libcprof's if libcprof's malloc is the first.
  */
 void cp_library_call_lending(void (*f)(void));
+/* Keep the library FILE, which is loaded, until the process ends. */
+void cp_library_keep(const char *file);
 /* Return NAME of the opened library, or NULL. */
 void *cp_library_symbol(void *handle, const char *name);
 /* Is the program built with a sanitizer? It ends the program on RTLD_DEEPBIND. */

@@ -51,7 +51,7 @@ class Libcprof(ConanFile):
 
     def build(self):
         autotools = Autotools(self)
-        autotools.configure()
+        autotools.configure(args=["--disable-static"])
         autotools.make()
 
     def package(self):

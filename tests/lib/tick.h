@@ -20,9 +20,11 @@ static void host_on_tick(int sig)
  * that is always preempted, some kernels (6.18.44) do so once in several 100 ms. */
 __attribute__((noinline)) static void burn_and_tick(double seconds)
 {
-	struct itimerval soon = { .it_value = { 0, 1 } };
-	struct sigaction sa = { .sa_handler = host_on_tick }, old;
+	struct itimerval soon = { { 0, 0 }, { 0, 1 } };
+	struct sigaction sa, old;
 
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = host_on_tick;
 	burn(seconds);
 	host_ticked = 0;
 	EXPECT(sigaction(SIGVTALRM, &sa, &old) == 0 && setitimer(ITIMER_VIRTUAL, &soon, NULL) == 0);

@@ -74,6 +74,9 @@ pkgconfig() {
 	esac
 	quietly $CC -o "$work/app-pc" "$work/app.c" $(pkg-config --cflags --libs libcprof) || return
 	[ "$("$work/app-pc")" = "$version" ] || fail "the program says $("$work/app-pc"), pkg-config $version"
+	quietly $CC -static -o "$work/app-static" "$work/app.c" $(pkg-config --static --cflags --libs libcprof) || return
+	(unset LD_LIBRARY_PATH && CPUPROFILE=$work/static.pb "$work/app-static" >/dev/null) && [ -s "$work/static.pb" ] ||
+		fail "the static program writes no profile"
 }
 
 cmake_() {
@@ -86,6 +89,8 @@ project(app C)
 find_package(cprof 0.1 REQUIRED)
 add_executable(app app.c)
 target_link_libraries(app PRIVATE cprof::cprof)
+add_executable(alone app.c)
+target_link_libraries(alone PRIVATE -static cprof::static)
 if(NOT EXISTS "${CPROF_PROGRAM}")
   message(FATAL_ERROR "the tool isn't found")
 endif()
@@ -96,7 +101,8 @@ endif()
 END
 	quietly cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$at" &&
 		quietly cmake --build "$work/cmake/build" || return
-	(unset LD_LIBRARY_PATH && "$work/cmake/build/app" >/dev/null) || fail "the program doesn't run"
+	(unset LD_LIBRARY_PATH && "$work/cmake/build/app" >/dev/null && CPUPROFILE=$work/alone.pb "$work/cmake/build/alone" >/dev/null) &&
+		[ -s "$work/alone.pb" ] || fail "the programs don't run"
 }
 
 man_() {

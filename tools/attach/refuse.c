@@ -2,6 +2,7 @@
 /* Reasons why the library can't be loaded into a process, each with what would help; see attach.h.
  */
 #include "attach/attach.h"
+#include "control/control.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -213,9 +214,14 @@ static char *refuse_kind(const struct ct_space *s)
 			"process %d runs on musl, which attach doesn't know; start it with \"cprof "
 			"run\" and the library for musl",
 			s->pid);
+	if (ct_control_has_library(s->pid))
+		return ct_memory_printf(
+			"process %d is a static program with libcprof.a: it takes requests while a "
+			"mode is on, or if it was started with CPROF_CONTROL=on",
+			s->pid);
 	return ct_memory_printf(
-		"process %d is a static program (as most of Go's): without a loader "
-		"no library gets into it",
+		"process %d is a static program (as most of Go's): without a loader no library "
+		"gets into it; it can be linked with libcprof.a",
 		s->pid);
 }
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/core.h"
 #include "core/read.h"
 
 /* A process may write a large profile, or be stopped for a while. */
@@ -103,6 +104,12 @@ static int has_library(int pid)
 		found = strstr(line, "/libcprof.so") != NULL;
 	if (f)
 		fclose(f);
+	free(path);
+	if (found)
+		return found;
+	path = ct_memory_printf("/proc/%d/exe", pid);
+	if (ct_sections_has(path, CT_SECTIONS_LIBCPROF))
+		found = 1;
 	free(path);
 	return found;
 }

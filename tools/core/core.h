@@ -356,6 +356,15 @@ const char *ct_out_guard_paint(enum ct_out_paint paint);
  * it. Without a terminal, nothing. */
 void ct_out_guard_progress(const char *text);
 
+/* sections.c */
+
+/* The section that libcprof.a's code has in a program that is linked statically:
+ * preload/static/libcprof.lds. */
+#define CT_SECTIONS_LIBCPROF "cp_static_text"
+
+/* Has the ELF file PATH a section WANTED? False also if it can't be read. */
+bool ct_sections_has(const char *path, const char *wanted);
+
 /* target.c
  *
  * Files that the tool writes, as a whole or not at all, and never through a link that another user

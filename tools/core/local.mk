@@ -35,6 +35,7 @@ TOOL_SOURCES += \
 	%D%/report_heading.c \
 	%D%/resident.c \
 	%D%/sampling.c \
+	%D%/sections.c \
 	%D%/short_name.c \
 	%D%/siblings.c \
 	%D%/source.c \

@@ -5,8 +5,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -174,10 +172,12 @@ static char *elf_obstacle(const char *path, int fd, const Elf64_Ehdr *e, bool *o
 					e->e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
 	if (!read_interpreter(fd, e, loader, sizeof(loader)))
 		return NULL;
-	if (!*loader)
-		return ct_memory_printf("%s is statically linked: nothing can be preloaded into it",
-					path);
-	*other = IS_OTHER(strstr(loader, "ld-musl") != NULL);
+	if (!*loader && !ct_sections_has(path, CT_SECTIONS_LIBCPROF))
+		return ct_memory_printf(
+			"%s is statically linked: nothing can be preloaded into it. "
+			"It can be linked with libcprof: pkg-config --static --libs libcprof",
+			path);
+	*other = *loader && IS_OTHER(strstr(loader, "ld-musl") != NULL);
 	return NULL;
 }
 
@@ -289,28 +289,5 @@ char *ct_preload_setting(const char *verb, const char *program)
 
 bool ct_preload_is_go(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf *elf = NULL;
-	Elf_Scn *section = NULL;
-	size_t names;
-	bool found = false;
-
-	elf_version(EV_CURRENT);
-	if (fd >= 0)
-		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && !elf_getshdrstrndx(elf, &names)) {
-		while (!found && (section = elf_nextscn(elf, section))) {
-			GElf_Shdr h;
-			const char *name = gelf_getshdr(section, &h)
-						   ? elf_strptr(elf, names, h.sh_name)
-						   : NULL;
-
-			found = name && (!strcmp(name, ".go.buildinfo") ||
-					 !strcmp(name, ".note.go.buildid"));
-		}
-	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
-	return found;
+	return ct_sections_has(path, ".go.buildinfo") || ct_sections_has(path, ".note.go.buildid");
 }

@@ -159,7 +159,7 @@ void *cp_allocator_next(const char *name)
 		if (!f)
 			f = cp_loaded_in((const void *)o.low, name);
 		if ((uintptr_t)f - o.low < o.high - o.low)
-			dlopen(local[i], RTLD_LAZY | RTLD_NOLOAD);
+			cp_library_keep(local[i]);
 	}
 	return f;
 }
@@ -318,7 +318,8 @@ const char *cp_allocator_name(void)
 	static const char *const known[][2] = {
 		{ "libjemalloc", "jemalloc" }, { "libtcmalloc", "tcmalloc" },
 		{ "libmimalloc", "mimalloc" }, { "libc.so", CP_LIBC_NAME },
-		{ "ld-musl", "musl" },	       { "libc-", "glibc" }
+		{ "libc.a", CP_LIBC_NAME },    { "ld-musl", "musl" },
+		{ "libc-", "glibc" }
 	};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 

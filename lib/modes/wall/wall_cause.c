@@ -2,6 +2,7 @@
 /* Why a thread waits; see wall.h. */
 #include "modes/wall/wall.h"
 
+#include "base/own_code.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -334,6 +335,20 @@ bool cp_wall_cause_is_libc(const char *path)
 			cp_text_begins(base, "/libpthread"));
 }
 
+/* In a program that is linked statically, libc's functions are known by their names, which are not
+ * for programs. */
+static bool is_in_libc(const struct cp_function *f)
+{
+	static const char *const begins[] = {
+		"__", "pthread_", "sem_", "mtx_", "cnd_", "do_futex_"
+	};
+
+	for (size_t i = 0; CP_OWN_CODE_IS_STATIC && i < sizeof(begins) / sizeof(*begins); i++)
+		if (cp_text_begins(f->name, begins[i]))
+			return true;
+	return cp_wall_cause_is_libc(f->path);
+}
+
 /* A function of libc called FUTEX's waits, by way of libc's internal function for locks: for a
  * mutex, or a condition that takes its mutex again. Otherwise the lock is libc's own. */
 static enum cp_wall_futex through_libc(enum cp_wall_futex futex)
@@ -358,7 +373,7 @@ enum cp_wall_futex cp_wall_cause_futex(const struct cp_stack *s, const struct cp
 
 		if (!l->function || !f->name)
 			break;
-		if (!cp_wall_cause_is_libc(f->path)) {
+		if (!is_in_libc(f)) {
 			if (strstr(f->name, "ondvar"))
 				return CP_WALL_FUTEX_CONDITION;
 			break;

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs that are linked statically with libcprof.a: each mode, by variables, by the API and by cprof run, as C and C++,
+# at a fixed place and anywhere (static-pie). make static-check runs the traps so.
+. "$srcdir/tests/lib/e2e.sh"
+archive=$builddir/libcprof.a
+[ -e "$archive" ] || skip "libcprof.a is not built: no static libc"
+sources=$(cd "$srcdir" && pwd)
+host=$sources/tests/e2e/static-host.c
+
+link() { # name compiler...
+	local to=$work/$1
+	shift
+	"$@" -O1 -g -fno-builtin -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o "$to" "$host" -x none \
+		"$archive" "-Wl,@$builddir/libcprof.options" 2>"$to.link"
+}
+
+see_stacks() { # name
+	check_stack "$1.cpu.pb" 'burn.*;before_main;'
+	check_stack "$1.cpu.pb" 'burn.*;after_main;'
+	check_stack "$1.cpu.pb" 'burn.*;holds;start_thread'
+	check_stack "$1.cpu.pb" 'burn.*;work;main;'
+	check_stack "$1.wall.pb" 'wait=lock.*;waits_for_lock;work;main'
+	check_stack "$1.heap.pb" 'leaks;work;main'
+	check_stack "$1.heap.pb" '^1,3145728,0,.*	before_main;'
+	check_no_stack "$1.heap.pb" '^0,0,[1-9].*before_main'
+	check_stack "$1.lock.pb" 'pthread_mutex_lock;waits_for_lock;work;main'
+	check_stack "$1.lock.holders.pb" ';?holds;start_thread'
+	check_stack "$1.io.pb" 'op=read,kind=file.*read;reads_file;work;main'
+	# Of fork's child, and of the next program.
+	for file in "$1".cpu.pb.*; do "$pprof_check" --raw "$file"; done >"$work/others"
+	grep -qE 'burn.*;has_child;work' "$work/others" || fail "$1: no file has fork's child: $(ls "$1"*)"
+	# libcprof's own functions are in none.
+	for mode in wall heap lock io; do
+		check_no_stack "$1.$mode.pb" '(cp_[a-z_]*|measured_[a-z_]*|__wrap_[a-z_]*);'
+	done
+}
+
+cd "$work" || exit
+export CPROF_CHECKPOINT=0 CPROF_HEAP_INTERVAL=16K CPUPROFILE_FREQUENCY=1000
+for kind in c pie c++; do
+	case $kind in
+	c) link c $CC -static ;;
+	pie) link pie $CC -static-pie ;;
+	c++) link c++ $CXX -x c++ -static ;;
+	esac || { fail "$kind doesn't link: $(head -n 5 "$kind.link")"; continue; }
+	[ ! -s "$kind.link" ] || fail "$kind: the linker says $(head -n 5 "$kind.link")"
+	runs_well bare "bare-$kind" "./$kind"
+	runs_well bare "$kind" env CPUPROFILE="$kind.cpu.pb" WALLPROFILE="$kind.wall.pb" HEAPPROFILE="$kind.heap.pb" \
+		LOCKPROFILE="$kind.lock.pb" IOPROFILE="$kind.io.pb" EVENTPROFILE="$kind.event.pb" "./$kind"
+	check_same_output "$kind" "bare-$kind"
+	for mode in cpu wall heap lock io event; do check_valid_as $mode "$kind.$mode.pb"; done
+	see_stacks "$kind"
+	runs_well bare "api-$kind" "./$kind" api "api-$kind.pb"
+	check_valid "api-$kind.pb"
+	check_stack "api-$kind.pb" 'part=labelled.*burn.*;work;'
+done
+
+# The linker says what is missing.
+if $CC -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o without "$host" "$archive" 2>without.err; then
+	fail "it links without the options"
+fi
+grep -q 'libcprof_is_linked_with_the_options_of_pkg_config_static' without.err || fail "without the options: $(head -n 3 without.err)"
+
+# The tool knows such a program, without its symbols, too.
+if [ -x "$cprof" ]; then
+	strip -o stripped c
+	"$cprof" run -o run.pb ./stripped >run.out 2>run.err || fail "run: status $?"
+	check_valid run.pb
+	grep -q 'statically linked' run.err && fail "run: $(cat run.err)"
+	CPROF_CONTROL=on ./c spin &
+	pid=$!
+	children="$children $pid"
+	wait_for 20 "$cprof" start -cpu -o asked.pb $pid || fail "start: $("$cprof" start -cpu -o asked.pb $pid 2>&1)"
+	wait_for 20 "$cprof" dump -o dumped.pb $pid || fail "dump: $("$cprof" dump -o dumped.pb $pid 2>&1)"
+	check_valid dumped.pb
+	kill $pid
+	reap $pid
+	CPROF_CONTROL=off ./c spin &
+	pid=$!
+	children="$children $pid"
+	"$cprof" attach $pid 2>attach.err && fail "attach takes a static program"
+	grep -q 'static program with libcprof.a' attach.err || fail "attach: $(cat attach.err)"
+	kill $pid
+	reap $pid
+fi
+finish
