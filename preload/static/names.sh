@@ -12,8 +12,8 @@
 set -euo pipefail
 export LC_ALL=C
 library=$1 map=$2 source=$3 to=$4
-# In a static program these need libc's shared libraries: the linker would warn in every program.
-unwanted='initgroups|getaddrinfo|dlclose|dlopen'
+# In a static program these need libc's shared libraries: the linker would warn in every program. __ppoll_chk calls ppoll.
+unwanted='initgroups|getaddrinfo|dlclose|dlopen|__ppoll_chk'
 # Symbols that loaded_static.c is asked for, which a program may have or not.
 others='__asan_init __libc_malloc __msan_init __tsan_init _dl_find_object deflate deflateInit2_ gnu_get_libc_version'
 mkdir -p "$to"
@@ -71,5 +71,6 @@ while read -r name; do echo "$(own "$name") __wrap_$name"; done <"$to/hooked" >"
 {
 	echo '--undefined=cprof_version --eh-frame-hdr'
 	echo '--defsym=libcprof_is_linked_with_the_options_of_pkg_config_static=1'
-	sed 's/^/--wrap=/' "$to/hooked"
+	# lld takes a function out of libc only if it is asked for by its own name, and not weakly, as Rust does.
+	sed 's/.*/--wrap=& --undefined=&/' "$to/hooked"
 } >"$to/options"

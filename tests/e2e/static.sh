@@ -37,11 +37,13 @@ see_stacks() { # name
 
 cd "$work" || exit
 export CPROF_CHECKPOINT=0 CPROF_HEAP_INTERVAL=16K CPUPROFILE_FREQUENCY=1000
-for kind in c pie c++; do
+for kind in c pie c++ lld; do
+	[ $kind != lld ] || type -P ld.lld >/dev/null || continue
 	case $kind in
 	c) link c $CC -static ;;
 	pie) link pie $CC -static-pie ;;
 	c++) link c++ $CXX -x c++ -static ;;
+	lld) link lld $CC -static -fuse-ld=lld ;;
 	esac || { fail "$kind doesn't link: $(head -n 5 "$kind.link")"; continue; }
 	[ ! -s "$kind.link" ] || fail "$kind: the linker says $(head -n 5 "$kind.link")"
 	runs_well bare "bare-$kind" "./$kind"
@@ -54,6 +56,25 @@ for kind in c pie c++; do
 	check_valid "api-$kind.pb"
 	check_stack "api-$kind.pb" 'part=labelled.*burn.*;work;'
 done
+
+# Rust's library refers to some of libc's functions weakly.
+cat >rust.rs <<'END'
+#[inline(never)]
+fn burns() -> u64 { (0..200_000_000u64).fold(0, |sum, i| std::hint::black_box(sum ^ i)) }
+fn main() {
+    let caught = std::panic::catch_unwind(|| panic!("on purpose")).is_err();
+    println!("{} {}", caught, std::thread::spawn(burns).join().unwrap());
+}
+END
+if type -P rustc >/dev/null && rustc -O -C target-feature=+crt-static -C link-arg="$archive" \
+	-C link-arg="-Wl,@$builddir/libcprof.options" rust.rs 2>rust.link; then
+	runs_well bare rust env CPUPROFILE=rust.pb ./rust
+	grep -q '^true' rust.out || fail "rust: $(cat rust.out)"
+	check_valid rust.pb
+	check_stack rust.pb 'burns'
+elif grep -q 'undefined' rust.link 2>/dev/null; then
+	fail "rust: $(grep undefined rust.link | head -n 3)"
+fi
 
 # The linker says what is missing.
 if $CC -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o without "$host" "$archive" 2>without.err; then
