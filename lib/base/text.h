@@ -32,4 +32,15 @@ static inline bool cp_text_begins(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
+/* Returns the length of the directories with which both A and B begin, without the last slash. */
+static inline size_t cp_text_shared_directories(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '/')
+			n = i;
+	return n;
+}
+
 #endif

@@ -96,22 +96,11 @@ static bool ends_with(const char *s, size_t n, const char *tail)
 	return n >= t && !memcmp(s + n - t, tail, t);
 }
 
-/* Returns the length of the common beginning of A and B, up to and including a slash. */
-static size_t common_prefix(const char *a, const char *b)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
-		if (a[i] == '/')
-			n = i;
-	return n;
-}
-
 /* Look for the helper beside the library in DIRECTORY (N bytes): in a build tree (.libs), or in an
  * installation, which may have been moved as a whole. */
 static void beside(const char *directory, size_t n)
 {
-	size_t shared = common_prefix(CP_LIBDIR "/", CP_BINDIR "/");
+	size_t shared = cp_text_shared_directories(CP_LIBDIR "/", CP_BINDIR "/");
 
 	if (ends_with(directory, n, "/.libs"))
 		cp_text_format(found.path, sizeof(found.path), "%.*s/cprof", (int)(n - 6),

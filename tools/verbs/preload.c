@@ -11,6 +11,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define SCRIPTS_MAX 5 /* the kernel's own limit for scripts that interpret scripts */
 #define HEAD_MAX 4096
 
@@ -31,17 +33,6 @@
 
 /* ---- the library ---- */
 
-/* Returns the length of the directories that A and B have in common. */
-static size_t common_prefix(const char *a, const char *b)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
-		if (a[i] == '/')
-			n = i;
-	return n;
-}
-
 static char *there(char *path)
 {
 	if (!access(path, R_OK))
@@ -54,7 +45,8 @@ static char *there(char *path)
  * installation, which may have been moved. OTHER: the library for the other libc. */
 static char *beside(const char *directory, bool other)
 {
-	size_t shared = common_prefix(CP_BINDIR "/", CP_LIBDIR "/"), n = strlen(directory);
+	size_t shared = cp_text_shared_directories(CP_BINDIR "/", CP_LIBDIR "/"),
+	       n = strlen(directory);
 	const char *bin = &CP_BINDIR[shared], *of = other ? "/" OTHER_LIBC : "";
 	char *path = there(ct_memory_printf("%s%s/.libs/libcprof.so", directory, of));
 
