@@ -6,6 +6,8 @@
 
 #include <features.h>
 
+#include "base/own_code.h"
+
 #ifdef __GLIBC__
 #include "base/libc_glibc.h"
 #else
@@ -13,10 +15,12 @@
 #endif
 
 /* Has the program's file, even where the program is run by the loader (ld.so PROGRAM): then the
- * kernel has no other loader, and /proc/self/exe is the loader. */
+ * kernel has no other loader, and /proc/self/exe is the loader. A static program has none, either.
+ */
 static inline const char *cp_libc_program_file(void)
 {
-	unsigned long path = getauxval(AT_BASE) ? 0 : cp_libc_auxval(AT_EXECFN);
+	bool is_file = getauxval(AT_BASE) || CP_OWN_CODE_IS_STATIC;
+	unsigned long path = is_file ? 0 : cp_libc_auxval(AT_EXECFN);
 
 	return path ? (const char *)path : "/proc/self/exe"; /* NOLINT: the value is an address */
 }

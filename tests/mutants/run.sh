@@ -112,7 +112,7 @@ configure_worker() { # worker's directory
 	cd "$1/build" || return 1
 	[ -e config.status ] && return 0
 	eval "set -- $("$outer/config.status" --config)"
-	../src/configure "$@" --disable-static --disable-werror --quiet
+	../src/configure "$@" --disable-werror --quiet
 }
 
 build_worker() { # worker's directory
