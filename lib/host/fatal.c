@@ -44,6 +44,23 @@ static bool happens_again(int sig, const siginfo_t *si)
 	       (sig == SIGTRAP ? si->si_code == TRAP_BRKPT : si->si_code > 0);
 }
 
+/* The thread that is about to end the process, 0 = none; and its process, because a fork's child
+ * has a copy. */
+static uint32_t dying;
+static int dying_in;
+
+/* In DYING: the profile is written, and the process ends at once. If it doesn't, a seccomp filter
+ * has ended that thread alone, or it has left a handler that another thread has just set. */
+#define HAS_WRITTEN (1U << 31)
+#define GONE_WITHIN_NS 5000000000u
+
+static void set_dying(uint32_t thread)
+{
+	cp_store_relaxed(&dying_in, cp_sys_getpid());
+	cp_store_release(&dying, thread);
+	cp_sys_futex_wake(&dying, INT_MAX);
+}
+
 /* Ends the process by SIG's default action. Returns as cp_fatal_handler does; true to let a fault
  * happen again. */
 static bool die(int sig, siginfo_t *si)
@@ -56,6 +73,7 @@ static bool die(int sig, siginfo_t *si)
 	/* A real fault happens again by itself, and the core dump shows it as it was. */
 	if (happens_again(sig, si))
 		return true;
+	set_dying((uint32_t)cp_sys_gettid() | HAS_WRITTEN);
 	/* The kernel queues one signal per number. The queued SIGPROF may be from one of the
 	 * profiler's timers, and the kernel drops it if the timer has been set again since. */
 	while (sig == SIGPROF && cp_sys4(SYS_rt_sigtimedwait, &bit, NULL, &now, sizeof(bit)) == sig)
@@ -72,11 +90,6 @@ static bool die(int sig, siginfo_t *si)
 
 static const struct cp_signal_work *work;
 
-/* The thread that is about to end the process, 0 = none; and its process, because a fork's child
- * has a copy. */
-static uint32_t dying;
-static int dying_in;
-
 void cp_fatal_begin(const struct cp_signal_work *w)
 {
 	work = w;
@@ -84,18 +97,20 @@ void cp_fatal_begin(const struct cp_signal_work *w)
 
 void cp_fatal_await(void)
 {
+	static const struct timespec a_while = { .tv_nsec = 100000000 };
+	uint64_t until = 0, now;
 	uint32_t thread;
 
-	while ((thread = cp_load_acquire(&dying)) != 0 && thread != (uint32_t)cp_sys_gettid() &&
-	       cp_load_relaxed(&dying_in) == cp_sys_getpid())
-		cp_sys_futex_wait(&dying, thread, NULL);
-}
-
-static void set_dying(uint32_t thread)
-{
-	cp_store_relaxed(&dying_in, cp_sys_getpid());
-	cp_store_release(&dying, thread);
-	cp_sys_futex_wake(&dying, INT_MAX);
+	while ((thread = cp_load_acquire(&dying)) != 0 &&
+	       (thread & ~HAS_WRITTEN) != (uint32_t)cp_sys_gettid() &&
+	       cp_load_relaxed(&dying_in) == cp_sys_getpid()) {
+		now = cp_sys_clock_ns(CLOCK_MONOTONIC);
+		if (!until || !(thread & HAS_WRITTEN))
+			until = now + GONE_WITHIN_NS;
+		if (now >= until)
+			return;
+		cp_sys_futex_wait(&dying, thread, &a_while);
+	}
 }
 
 void cp_fatal_handler(int sig, siginfo_t *si, void *context)

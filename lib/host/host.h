@@ -107,7 +107,8 @@ void cp_fatal_begin(const struct cp_signal_work *w);
 void cp_fatal_handler(int sig, siginfo_t *si, void *context);
 
 /* Returns at once, unless another thread is about to end the process by a signal. Without the
- * profiler the caller would not have come so far, so it waits for that end. */
+ * profiler the caller would not have come so far, so it waits for that end, but not for long once
+ * the profile is written: that thread may be gone alone. */
 void cp_fatal_await(void);
 
 /* fork_mark.c

@@ -16,6 +16,8 @@ library=$1 map=$2 source=$3 to=$4
 unwanted='initgroups|getaddrinfo|dlclose|dlopen|__ppoll_chk'
 # Symbols that loaded_static.c is asked for, which a program may have or not.
 others='__asan_init __libc_malloc __msan_init __tsan_init _dl_find_object deflate deflateInit2_ gnu_get_libc_version'
+# An allocator of the program's own may be without these; libc's malloc, in whose object they are, would come with them.
+not_needed='aligned_alloc|malloc_usable_size|memalign|posix_memalign|pvalloc|valloc'
 mkdir -p "$to"
 
 archives() { # libc's, as the linker finds them
@@ -53,6 +55,7 @@ wanted | sort -u | comm -12 - "$to/libc" | grep -vxE "$unwanted" | comm -23 - "$
 	printf '\t.section .data.rel.ro.cp_static,"aw",%%progbits\n\t.balign 8\n'
 	printf '\t.globl cp_static_names, cp_static_names_end\n\t.hidden cp_static_names, cp_static_names_end\n'
 	for name in $others; do printf '\t.weak %s\n' "$name"; done
+	grep -xE "$not_needed" "$to/hooked" | sed 's/^/\t.weak __real_/'
 	# Not in the table: the linker says this name if it wasn't given the options.
 	printf '\t.quad libcprof_is_linked_with_the_options_of_pkg_config_static\n'
 	echo 'cp_static_names:'
@@ -72,5 +75,5 @@ while read -r name; do echo "$(own "$name") __wrap_$name"; done <"$to/hooked" >"
 	echo '--undefined=cprof_version --eh-frame-hdr'
 	echo '--defsym=libcprof_is_linked_with_the_options_of_pkg_config_static=1'
 	# lld takes a function out of libc only if it is asked for by its own name, and not weakly, as Rust does.
-	sed 's/.*/--wrap=& --undefined=&/' "$to/hooked"
+	sed 's/.*/--wrap=& --undefined=&/' "$to/hooked" | sed -E "s/ --undefined=($not_needed)$//"
 } >"$to/options"

@@ -76,6 +76,48 @@ elif grep -q 'undefined' rust.link 2>/dev/null; then
 	fail "rust: $(grep undefined rust.link | head -n 3)"
 fi
 
+# An allocator of the program's own, without the functions that few programs call.
+cat >own.c <<'END'
+#include <string.h>
+static _Alignas(16) char room[1 << 22];
+static size_t used;
+void *malloc(size_t size)
+{
+	size_t *p = (size_t *)&room[used];
+	used += (size + 31) & -16UL;
+	return used <= sizeof(room) ? (*p = size, p + 2) : NULL;
+}
+void free(void *p)
+{
+}
+void *calloc(size_t n, size_t each)
+{
+	return malloc(n * each);
+}
+void *realloc(void *p, size_t size)
+{
+	void *to = malloc(size);
+	return p && to ? memcpy(to, p, ((size_t *)p)[-2] < size ? ((size_t *)p)[-2] : size) : to;
+}
+END
+# Calls within a file are not the linker's.
+cat >calls_own.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	void *volatile kept = malloc(1 << 20);
+	return fopen("/dev/null", "r") && kept ? 0 : 1;
+}
+END
+if $CC -O1 -fno-builtin -static -o own calls_own.c own.c "$archive" "-Wl,@$builddir/libcprof.options" 2>own.link; then
+	runs_well bare own env HEAPPROFILE=own.pb ./own
+	check_valid_as heap own.pb
+	check_stack own.pb '1048576.*main'
+else
+	fail "an allocator of the program's own: $(head -n 3 own.link)"
+fi
+
 # The linker says what is missing.
 if $CC -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o without "$host" "$archive" 2>without.err; then
 	fail "it links without the options"

@@ -29,4 +29,45 @@ check_stack "$work/filter.pb" 'work;filter'
 check_stack "$work/filter-forks.pb" 'work;filter_forks'
 check_comment "$work/filter.pb" 'note: profiling ended before the program: it restricts its system calls \(seccomp\)'
 check_quiet filter
+# An earlier filter ends only the thread that would end the process in the signal's place: the others go on to their end.
+cat >"$work/host.c" <<'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *work(void *unused)
+{
+	for (volatile unsigned sum = 0;; sum++)
+		;
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_tgsigqueueinfo, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(rules) / sizeof(*rules), rules };
+	pthread_t thread;
+	if (argc > 1)
+		return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ||
+		       execv(argv[1], argv + 1);
+	pthread_create(&thread, NULL, work, NULL);
+	usleep(100000);
+	pthread_kill(thread, SIGTERM);
+	sleep(1);
+	return 7;
+}
+END
+$CC -O1 -D_GNU_SOURCE -o "$work/host" "$work/host.c" -pthread || fail "not built"
+bare killed "$work/host" /usr/bin/env -u WALLPROFILE -u HEAPPROFILE -u LOCKPROFILE LD_PRELOAD="$CP_LIBRARY" \
+	CPUPROFILE="$work/killed.pb" "$work/host"
+check_status killed 7
+check_valid "$work/killed.pb"
 finish
