@@ -5,7 +5,6 @@
 #define CP_OWN_CODE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* The linker's; both NULL in libcprof.so, whose code is a module's. */
@@ -13,7 +12,7 @@ extern const char __start_cp_static_text[] __attribute__((weak, visibility("hidd
 extern const char __stop_cp_static_text[] __attribute__((weak, visibility("hidden")));
 
 /* Is this a program that is linked with libcprof.a? */
-#define CP_OWN_CODE_IS_STATIC (&__start_cp_static_text[0] != NULL)
+#define CP_OWN_CODE_IS_STATIC ((uintptr_t)__start_cp_static_text != 0)
 
 /* Is ADDRESS in the section? */
 static inline bool cp_own_code_has(uint64_t address)
