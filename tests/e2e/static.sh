@@ -118,6 +118,27 @@ else
 	fail "an allocator of the program's own: $(head -n 3 own.link)"
 fi
 
+# The linker describes no code of the stubs by which the program calls strlen.
+cat >stub.c <<'END'
+#include <stdio.h>
+#include <string.h>
+__attribute__((noinline)) static unsigned long measures(const char *s)
+{
+	return strlen(s) + 1;
+}
+int main(void)
+{
+	unsigned long sum = 0;
+	for (long i = 0; i < 200000000; i++)
+		sum += measures(&"text"[i & 1]);
+	return sum == 900000000 ? 0 : 1;
+}
+END
+$CC -O1 -fno-builtin -static -o stub stub.c "$archive" "-Wl,@$builddir/libcprof.options" || fail "stub is not built"
+runs_well bare stub env CPUPROFILE=stub.pb ./stub
+check_valid stub.pb
+check_no_stack stub.pb 'incomplete'
+
 # The linker says what is missing.
 if $CC -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o without "$host" "$archive" 2>without.err; then
 	fail "it links without the options"

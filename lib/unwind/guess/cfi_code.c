@@ -208,17 +208,10 @@ static uint64_t jumps_on(uint64_t at, bool copy)
 	return cp_cfi_code_read(slot, &slot, sizeof(slot), copy) ? slot : 0;
 }
 
-uint64_t cp_cfi_code_called(uint64_t ra, bool copy)
+uint64_t cp_cfi_code_behind_jumps(uint64_t to, bool copy)
 {
-	uint8_t code[CP_CFI_CALL_BYTES];
-	uint64_t to, next;
-	bool by_slot;
+	uint64_t next;
 
-	if (!read_call(ra, code, copy))
-		return 0;
-	to = cp_cfi_call_target(code + CP_CFI_CALL_BYTES, ra, &by_slot);
-	if (by_slot && !cp_cfi_code_read(to, &to, sizeof(to), copy))
-		return 0;
 	for (unsigned jumps = 0; to && jumps < JUMPS; jumps++) {
 		next = jumps_on(to, copy);
 		if (!next)
@@ -226,4 +219,18 @@ uint64_t cp_cfi_code_called(uint64_t ra, bool copy)
 		to = next;
 	}
 	return to;
+}
+
+uint64_t cp_cfi_code_called(uint64_t ra, bool copy)
+{
+	uint8_t code[CP_CFI_CALL_BYTES];
+	uint64_t to;
+	bool by_slot;
+
+	if (!read_call(ra, code, copy))
+		return 0;
+	to = cp_cfi_call_target(code + CP_CFI_CALL_BYTES, ra, &by_slot);
+	if (by_slot && !cp_cfi_code_read(to, &to, sizeof(to), copy))
+		return 0;
+	return cp_cfi_code_behind_jumps(to, copy);
 }

@@ -109,6 +109,9 @@ static enum belief believe(const struct cp_cfi_frame *f, uint64_t ra, bool copy)
 		return POSSIBLE;
 	if (holds(&m, (uint64_t)(uintptr_t)cp_cfi_guess) && !holds(&m, pc))
 		return POSSIBLE;
+	/* The stub of a PLT, which some linkers don't describe. */
+	if (cp_cfi_code_behind_jumps(pc, copy) == to)
+		return SURE;
 	if (copy ? has_copied_fde(to, &m) : has_fde(to, &m))
 		return continues(&m, to, pc, copy) ? POSSIBLE : STALE;
 	return holds(&m, pc) ? SURE : POSSIBLE;

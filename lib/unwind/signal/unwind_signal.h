@@ -444,6 +444,9 @@ bool cp_cfi_code_at_sigreturn(uint64_t pc, bool copy);
 /* Can code be read at PC? */
 bool cp_cfi_code_is_there(uint64_t pc, bool copy);
 
+/* Returns where a jump to TO ends, followed through PLT stubs and functions that only jump on. */
+uint64_t cp_cfi_code_behind_jumps(uint64_t to, bool copy);
+
 /* Returns the target of the call before RA, followed through PLT stubs and functions that only jump
  * on. 0 = unknown. */
 uint64_t cp_cfi_code_called(uint64_t ra, bool copy);
