@@ -62,6 +62,8 @@ wanted | sort -u | comm -12 - "$to/libc" | grep -vxE "$unwanted" | comm -23 - "$
 	{
 		while read -r name; do echo "$name $(own "$name") __real_$name"; done <"$to/hooked"
 		for name in $others $(<"$to/plain"); do echo "$name $name $name"; done
+		# libc's, if the program has one of its own.
+		echo clock_gettime clock_gettime __clock_gettime
 	} | sort -k 1,1 | while read -r name own original; do row "$name" "$own" "$original"; done
 	printf 'cp_static_names_end:\n\t.section .note.GNU-stack,"",%%progbits\n'
 } >"$to/names.s"

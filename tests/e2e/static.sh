@@ -139,6 +139,15 @@ runs_well bare stub env CPUPROFILE=stub.pb ./stub
 check_valid stub.pb
 check_no_stack stub.pb 'incomplete'
 
+# A clock of the program's own, which takes a lock.
+if $CC -O1 -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o own_clock "$sources/tests/traps/lock_own_clock/host.c" \
+	"$archive" "-Wl,@$builddir/libcprof.options" 2>own_clock.link; then
+	runs_well bare own_clock env LOCKPROFILE=own_clock.pb ./own_clock
+	check_valid_as lock own_clock.pb
+else
+	fail "a clock of the program's own: $(head -n 3 own_clock.link)"
+fi
+
 # The linker says what is missing.
 if $CC -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o without "$host" "$archive" 2>without.err; then
 	fail "it links without the options"
