@@ -153,8 +153,9 @@ threads = [threading.Thread(target=work) for _ in range(3)]
 [t.join() for t in threads]
 END
 if command -v python3 >/dev/null; then
+	# By its file's name: cprof calls a place in a stripped program by the name that it was started by.
 	LD_PRELOAD=$CP_LIBRARY WALLPROFILE=wall.pb HEAPPROFILE=heap.pb LOCKPROFILE=lock.pb \
-		CPROF_HEAP_INTERVAL=16K CPROF_SYMBOLIZE=names python3 busy.py
+		CPROF_HEAP_INTERVAL=16K CPROF_SYMBOLIZE=names "$(readlink -f "$(type -P python3)")" busy.py
 	for file in wall.pb heap.pb lock.pb; do
 		compare top -top $file
 		compare top -top -cum -files -sample_index=0 $file

@@ -15,7 +15,7 @@ profiled all env LOCKPROFILE="$work/lock.pb" IOPROFILE="$work/io.pb" WALLPROFILE
 [ "${CP_LIBC:-glibc}" = glibc ] || sed -i 's/: signal \(7\|11\).*/: a fault/' "$work"/{plain,idle,all}.out
 # Some virtual machines now and then try an atomic access for ever that lies across two pages of which neither may be
 # written, instead of a fault.
-sed -i 's/^\(b_\(spin\|rwlock\)_[a-z]* end\): \(status e\|signal 11.*\|a fault\)$/\1: a fault, or tried for ever/' "$work"/{plain,idle,all}.out
+sed -i 's/^\(b_\(spin\|rwlock\|mutex\|cond\|sem\|barrier\)_[a-z]* end\): \(status e\|signal 11.*\|a fault\)$/\1: a fault, or tried for ever/' "$work"/{plain,idle,all}.out
 for name in idle all; do
 	check_status $name 0
 	check_same_output $name plain
