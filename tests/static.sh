@@ -40,6 +40,8 @@ make_programs() {
 			"$MAKE" -s -C "$build" "$program" && mkdir -p "${at%/*}" && ln -sfn "$build/${program%/*}/.libs" "${at%/*}/.libs"
 			continue
 		fi
+		# It isn't known to depend on libcprof.a.
+		rm -f "$build/$program.static"
 		"$MAKE" -s -C "$build" EXEEXT=.static "$program.static" "$(tr / _ <<<"${program//-/_}")_LDADD=-lm" \
 			LDFLAGS=-all-static LIBS="$build/libcprof.a -Wl,@$build/libcprof.options" &&
 			mkdir -p "${at%/*}" && ln -sfn "$build/$program.static" "$at"
