@@ -207,7 +207,8 @@ trial_forks() {
 		# Children's profiles, checked as they come: a second old, so ended.
 		old=$(find "$work/forks.d" -name 'cpu.pb.*' -mmin +0.03 2>/dev/null)
 		[ -z "$old" ] || check_valid_as cpu $old
-		find "$work/forks.d" -name '*.pb.[0-9]*' -mmin +0.03 -delete 2>/dev/null
+		# Not what is being written: its name begins with a dot.
+		find "$work/forks.d" -name '[!.]*.pb.[0-9]*' -mmin +0.03 -delete 2>/dev/null
 	done
 	ended forks
 	check_files forks
