@@ -8,13 +8,8 @@ set -u
 srcdir=$(cd "$srcdir" && pwd)
 build=$PWD
 [ -e libcprof.a ] || { echo "make static-check: there is no libcprof.a (configure says why)" >&2; exit 1; }
-tests=()
-while [ $# -gt 0 ] && [ "$1" != -- ]; do
-	tests+=("${1#trap_}")
-	shift
-done
-shift
-named=${#tests[@]}
+. "$srcdir/tests/lib/elsewhere.sh"
+take_arguments "$@"
 if [ "$named" = 0 ]; then
 	mapfile -t tests < <(cd "$srcdir/tests/traps" && dirname */run.sh)
 	tests+=(accuracy api control control-threads dump-moment event flight gperftools heap-age heap-api heap-budget heap-census heap-exact
@@ -47,5 +42,4 @@ make_programs() {
 			mkdir -p "${at%/*}" && ln -sfn "$build/$program.static" "$at"
 	done
 }
-. "$srcdir/tests/lib/elsewhere.sh"
-run_elsewhere "$@"
+run_elsewhere

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums samples; see profile.h. */
 #include "profile/profile.h"
-#include "base/own_code.h"
 
 #include <errno.h>
 #include <string.h>
@@ -198,7 +197,7 @@ static bool is_ours(const struct cp_aggregate *a, uint32_t location)
 	const struct cp_location *l = CP_VEC_AT(&a->locations, struct cp_location, location);
 
 	return l->mapping != CP_NO_MAPPING &&
-	       (cp_modules_at(a->modules, l->mapping)->ours || cp_own_code_has(l->address)) &&
+	       cp_mapping_is_own_code(cp_modules_at(a->modules, l->mapping), l->address) &&
 	       !is_programs(l->address);
 }
 

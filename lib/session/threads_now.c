@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/own_code.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "modes/io/io.h"
@@ -57,7 +56,7 @@ static uint32_t add_libc_part(struct look *l)
 		const struct cp_mapping *in =
 			m == CP_NO_MAPPING ? NULL : cp_modules_at(l->libc.modules, m);
 
-		if (!in || (!in->ours && !cp_own_code_has(FOUND->pcs[s.depth]) &&
+		if (!in || (!cp_mapping_is_own_code(in, FOUND->pcs[s.depth]) &&
 			    !cp_wall_cause_is_libc(in->path)))
 			break;
 	}

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "base/own_code.h"
 #include "base/base.h"
 
 /* buildid.c
@@ -380,6 +381,12 @@ struct cp_mapping {
 	bool deleted;  /* another file is at PATH now, or none */
 	bool self_exe; /* /proc/self/exe is its file, deleted or not */
 };
+
+/* Is ADDRESS, which lies in the mapping M, in libcprof's code? */
+static inline bool cp_mapping_is_own_code(const struct cp_mapping *m, uint64_t address)
+{
+	return m->ours || cp_own_code_has(address);
+}
 
 struct cp_modules {
 	struct cp_arena names;

@@ -8,13 +8,8 @@
 # programs a library without contents is preloaded.
 set -u
 : "${srcdir:?is the source directory}" "${MAKE:?}"
-tests=()
-while [ $# -gt 0 ] && [ "$1" != -- ]; do
-	tests+=("${1#trap_}")
-	shift
-done
-shift
-named=${#tests[@]}
+. "$srcdir/tests/lib/elsewhere.sh"
+take_arguments "$@"
 [ "$named" != 0 ] || mapfile -t tests < <(cd "$srcdir/tests/traps" && dirname */run.sh)
 tools=$PWD
 srcdir=$(cd "$srcdir" && pwd)
@@ -39,5 +34,4 @@ what=musl left_out=$srcdir/tests/traps/musl.txt
 make_programs() {
 	"$MAKE" -k -s CXX="$CXX" "$@"
 }
-. "$srcdir/tests/lib/elsewhere.sh"
-run_elsewhere "$@"
+run_elsewhere

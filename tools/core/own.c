@@ -229,37 +229,14 @@ static bool is_library_file(const char *file)
 
 bool ct_own_is_library_function(const char *name, const char *mangled, const char *file)
 {
+	/* The last ones are libc's and libcprof's, in a program that is linked statically. */
 	static const char *const begins[] = {
-		"std::",
-		"hashbrown::",
-		"<hashbrown::",
-		"__gnu_cxx::",
-		"__cxxabiv1::",
-		"<alloc::",
-		"<core::",
-		"<std::",
-		"__rust_",
-		"operator new",
-		"je_",
-		"mi_",
-		"tcmalloc::",
-		"__libc_",
-		"operator delete",
-		"_dl_",
-		"__GI_",
-		"_rjem_",
-		"__rustc::",
-		"<tikv_jemallocator::",
-		"PyMem_",
-		"_PyMem_",
-		/* libc and libcprof in a program that is linked statically */
-		"pthread_",
-		"__pthread_",
-		"___pthread_",
-		"__lll_",
-		"__futex_",
-		"_IO_",
-		"__wrap_",
+		"std::",    "hashbrown::", "<hashbrown::", "__gnu_cxx::", "__cxxabiv1::",
+		"<alloc::", "<core::",	   "<std::",	   "__rust_",	  "operator new",
+		"je_",	    "mi_",	   "tcmalloc::",   "__libc_",	  "operator delete",
+		"_dl_",	    "__GI_",	   "_rjem_",	   "__rustc::",	  "<tikv_jemallocator::",
+		"PyMem_",   "_PyMem_",	   "pthread_",	   "__pthread_",  "___pthread_",
+		"__lll_",   "__futex_",	   "_IO_",	   "__wrap_"
 	};
 	static const char *const names[] = { "malloc",
 					     "calloc",

@@ -223,7 +223,7 @@ static void call(const struct ct_verb *verb, char *option, const char *type, cha
 
 /* ---- files ---- */
 
-/* Returns the process whose file it is; 0: it is none's. TAIL is the text after the name without
+/* Returns the number of the process whose file it is, or 0. TAIL is the text after the name without
  * its extension, such as ".pb.123" or ".pb.123.2". */
 static int64_t process_of(const char *tail, const char *ext)
 {
