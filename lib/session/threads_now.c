@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/own_code.h"
 #include "base/text.h"
 #include "collect/collect.h"
 #include "modes/io/io.h"
@@ -42,8 +43,8 @@ static struct cp_raw_stack stack_of(enum cp_wall_doing doing)
 	return (struct cp_raw_stack){ .pcs = FOUND->pcs, .depth = FOUND->depth, .end = FOUND->end };
 }
 
-/* Add the innermost frames of the thread just found, as far as they are libc's. Returns the row
- * plus 1, or 0 without memory. */
+/* Add the innermost frames of the thread just found, as far as they are libc's, which in a static
+ * program only their names tell. Returns the row plus 1, or 0 without memory. */
 static uint32_t add_libc_part(struct look *l)
 {
 	struct cp_raw_stack s = { .pcs = FOUND->pcs,
@@ -56,8 +57,9 @@ static uint32_t add_libc_part(struct look *l)
 		const struct cp_mapping *in =
 			m == CP_NO_MAPPING ? NULL : cp_modules_at(l->libc.modules, m);
 
-		if (!in || (!cp_mapping_is_own_code(in, FOUND->pcs[s.depth]) &&
-			    !cp_wall_cause_is_libc(in->path)))
+		if (!in ||
+		    !(CP_OWN_CODE_IS_STATIC || cp_mapping_is_own_code(in, FOUND->pcs[s.depth]) ||
+		      cp_wall_cause_is_libc(in->path)))
 			break;
 	}
 	row = s.depth ? cp_aggregate_row(&l->libc, &s) : CP_INDEX_NONE;

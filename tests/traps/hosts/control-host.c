@@ -14,6 +14,9 @@
 #include "tasks.h"
 #include "tick.h"
 
+/* A static program has no dlsym for it. */
+#pragma weak cprof_start
+
 #define LEAST 3 /* the lowest descriptor that is not stdin, stdout or stderr */
 
 static void *idle(void *unused)
@@ -50,20 +53,15 @@ static void fork_child(void)
 static void start_profile(const char *path)
 {
 	struct cprof_options o = CPROF_OPTIONS_INIT;
-	int (*start)(const struct cprof_options *);
 
-	*(void **)&start = dlsym(RTLD_DEFAULT, "cprof_start");
 	o.cpu_path = path;
 	o.max_depth = 100;
-	printf("start %d\n", start ? start(&o) : 0);
+	printf("start %d\n", cprof_start ? cprof_start(&o) : 0);
 }
 
 static void stop_profile(void)
 {
-	int (*stop)(void);
-
-	*(void **)&stop = dlsym(RTLD_DEFAULT, "cprof_stop");
-	printf("stop %d\n", stop ? stop() : 0);
+	printf("stop %d\n", cprof_stop ? cprof_stop() : 0);
 }
 
 __attribute__((noinline)) static void end_work(double seconds)
