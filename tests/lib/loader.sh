@@ -9,14 +9,14 @@ export CPUPROFILE_FREQUENCY=1000
 plugin() { # name flags... : $work/NAME.so, busy in hot_NAME
 	plugin_name=$1
 	shift
-	$CC -O2 -g -fPIC -shared -DHOT="hot_$plugin_name" "$@" -o "$work/$plugin_name.so" \
+	$CC -O2 -g -D_GNU_SOURCE -I"$srcdir/tests/lib" -fPIC -shared -DHOT="hot_$plugin_name" "$@" -o "$work/$plugin_name.so" \
 		"$traps/plugin.c" -pthread || fail "$plugin_name.so: not built"
 }
 
 program() { # name flags... : $work/NAME from loader-host.c
 	program_name=$1
 	shift
-	$CC -O2 -g -D_GNU_SOURCE -I"$srcdir/include" "$@" -o "$work/$program_name" \
+	$CC -O2 -g -D_GNU_SOURCE -I"$srcdir/include" -I"$srcdir/tests/lib" "$@" -o "$work/$program_name" \
 		"$traps/loader-host.c" -ldl || fail "$program_name: not built"
 }
 

@@ -32,11 +32,12 @@ static void visit(const char *path, const char *function, long argument)
 
 static void *work(void *path)
 {
-	long end = cpu_ms() + budget_ms;
+	long end = cpu_ms() + budget_ms, ms;
 
-	do
-		visit(path, "work", 3);
-	while (cpu_ms() < end);
+	do {
+		ms = cpu_ms() < end ? -3 : 3;
+		visit(path, "work", ms);
+	} while (ms < 0);
 	working--;
 	return NULL;
 }

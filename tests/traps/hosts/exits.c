@@ -18,7 +18,7 @@ __attribute__((noinline)) static void work_before_the_end(void)
 
 __attribute__((noinline)) static void *work_of_thread(void *arg)
 {
-	burn(WORK_SECONDS);
+	burn_and_tick(WORK_SECONDS);
 	return arg;
 }
 

@@ -12,17 +12,10 @@
  *   start PATH     cprof_start of the module loaded last, profile to PATH
  *   stop           cprof_stop of the same module
  */
-#include <dlfcn.h>
 #include <link.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cprof.h"
+#include "tick.h"
 
 /* musl has neither. */
 #ifndef RTLD_DEEPBIND
@@ -46,13 +39,14 @@ __attribute__((noinline)) unsigned long burn_loop(unsigned long n)
 	return sum;
 }
 
-static void burn(long ms)
+static void burn_ms(long ms)
 {
 	clock_t end = clock() + ms * CLOCKS_PER_SEC / 1000;
+	int tick = -1;
 
 	do
 		burn_loop(100000);
-	while (clock() < end);
+	while (clock() < end || !host_ticked(&tick));
 }
 
 static void *fail(const char *what)
@@ -179,7 +173,7 @@ static void with_argument(const char *verb, const char *arg)
 	else if (!strcmp(verb, "thread"))
 		call("work_in_thread", atol(arg));
 	else if (!strcmp(verb, "burn"))
-		burn(atol(arg));
+		burn_ms(atol(arg));
 	else if (!strcmp(verb, "unlink"))
 		unlink(arg);
 	else if (!strcmp(verb, "start"))

@@ -5,8 +5,7 @@
  * makes the frame of its caller so much larger, with the code where it is; with -DPARTING=name it
  * is busy in that function while it is unloaded.
  */
-#include <pthread.h>
-#include <time.h>
+#include "tick.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -30,16 +29,15 @@ EXPORT __attribute__((noinline)) unsigned long HOT(unsigned long n)
 
 static long cpu_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (long)(host_clock(CLOCK_THREAD_CPUTIME_ID) * 1000);
 }
 
-/* For so much CPU time of the calling thread. */
+/* For so much CPU time of the calling thread, and on until the kernel has looked; -MS: only for MS.
+ */
 EXPORT __attribute__((noinline)) void work(long ms)
 {
-	long end = cpu_ms() + ms;
+	long end = cpu_ms() + labs(ms);
+	int tick = -1;
 
 #ifdef ROOM
 	void *volatile space[ROOM / sizeof(void *)];
@@ -54,7 +52,7 @@ EXPORT __attribute__((noinline)) void work(long ms)
 #endif
 	do
 		HOT(100000);
-	while (cpu_ms() < end);
+	while (cpu_ms() < end || (ms >= 0 && !host_ticked(&tick)));
 }
 
 #ifdef PARTING
@@ -68,10 +66,11 @@ EXPORT __attribute__((noinline)) unsigned long PARTING(unsigned long n)
 __attribute__((destructor)) static void part(void)
 {
 	long end = cpu_ms() + 100;
+	int tick = -1;
 
 	do
 		PARTING(100000);
-	while (cpu_ms() < end);
+	while (cpu_ms() < end || !host_ticked(&tick));
 }
 #endif
 
