@@ -52,7 +52,8 @@ static int waits(int pid, int tid)
 		number = -1;
 	if (f)
 		fclose(f);
-	return number == SYS_futex;
+	/* For a signal, once it has a control socket. */
+	return number == SYS_futex || number == SYS_rt_sigtimedwait;
 }
 /* In a child: stops all tasks of the process but main until it is killed. */
 static void hold_others(int pid, int said)
