@@ -14,6 +14,7 @@ struct stub {
 	uint64_t start; /* vaddr */
 	uint64_t slot;	/* vaddr of its GOT slot */
 	uint32_t symbol;
+	uint64_t resolver; /* vaddr of the function that chooses the slot's; 0: none */
 };
 
 struct stubs {
@@ -22,11 +23,14 @@ struct stubs {
 };
 
 #if defined(__x86_64__)
-/* [endbr64] [bnd] jmp *slot(%rip), in entries of fixed size. */
-static int decode(const struct cp_elf *e, const Elf64_Shdr *h, uint64_t vaddr, struct stub *s)
+#define IRELATIVE R_X86_64_IRELATIVE
+
+/* [endbr64] [bnd] jmp *slot(%rip), in entries of SIZE. */
+static int decode_sized(const struct cp_elf *e, const Elf64_Shdr *h, uint64_t vaddr, uint64_t size,
+			struct stub *s)
 {
-	uint64_t size = h->sh_entsize == 8 ? 8 : 16, off;
 	uint8_t code[16];
+	uint64_t off;
 	int32_t distance;
 	size_t at = 0;
 
@@ -43,7 +47,16 @@ static int decode(const struct cp_elf *e, const Elf64_Shdr *h, uint64_t vaddr, s
 	s->slot = s->start + at + 6 + (uint64_t)(int64_t)distance;
 	return 0;
 }
+
+/* Static programs have entries of 8 bytes, too, and the linker doesn't say so. */
+static int decode(const struct cp_elf *e, const Elf64_Shdr *h, uint64_t vaddr, struct stub *s)
+{
+	if (h->sh_entsize != 16 && !decode_sized(e, h, vaddr, 8, s))
+		return 0;
+	return h->sh_entsize == 8 ? -ENOENT : decode_sized(e, h, vaddr, 16, s);
+}
 #elif defined(__aarch64__)
+#define IRELATIVE R_AARCH64_IRELATIVE
 #define BTI_C 0xd503245fu
 
 static uint32_t word_at(const struct cp_elf *e, uint64_t vaddr)
@@ -81,7 +94,7 @@ static bool is_plt(const struct cp_elf *e, const Elf64_Shdr *h)
 {
 	return h->sh_type == SHT_PROGBITS && (h->sh_flags & SHF_EXECINSTR) &&
 	       (cp_elf_section_is(e, h, ".plt") || cp_elf_section_is(e, h, ".plt.sec") ||
-		cp_elf_section_is(e, h, ".plt.got"));
+		cp_elf_section_is(e, h, ".plt.got") || cp_elf_section_is(e, h, ".iplt"));
 }
 
 static void collect_stubs(const struct cp_elf *e, struct cp_symtab_target *t, size_t n,
@@ -106,9 +119,13 @@ static void collect_stubs(const struct cp_elf *e, struct cp_symtab_target *t, si
 
 static void match(struct stubs *all, const Elf64_Rela *r)
 {
-	for (size_t i = 0; i < all->n; i++)
-		if (all->s[i].slot == r->r_offset)
-			all->s[i].symbol = ELF64_R_SYM(r->r_info);
+	for (size_t i = 0; i < all->n; i++) {
+		if (all->s[i].slot != r->r_offset)
+			continue;
+		all->s[i].symbol = ELF64_R_SYM(r->r_info);
+		if (ELF64_R_TYPE(r->r_info) == IRELATIVE)
+			all->s[i].resolver = (uint64_t)r->r_addend;
+	}
 }
 
 static void resolve_stubs(const struct cp_elf *e, struct stubs *all)
@@ -133,6 +150,14 @@ static void resolve_stubs(const struct cp_elf *e, struct stubs *all)
 	}
 }
 
+static int set_name(const struct stub *s, char *name, size_t len, struct cp_arena *names)
+{
+	memcpy(name + len, "@plt", 4);
+	s->target->query->name = cp_arena_text(names, name, len + 4);
+	s->target->query->start = s->start;
+	return s->target->query->name ? 0 : -ENOMEM;
+}
+
 static int name_stub(const struct cp_elf *e, const struct cp_elf_symtab *dynsym,
 		     const struct stub *s, struct cp_arena *names)
 {
@@ -147,10 +172,27 @@ static int name_stub(const struct cp_elf *e, const struct cp_elf_symtab *dynsym,
 				 dynsym->names_off + dynsym->names_size, name, sizeof(name) - 4);
 	if (len <= 0)
 		return 0;
-	memcpy(name + len, "@plt", 4);
-	s->target->query->name = cp_arena_text(names, name, (size_t)len + 4);
-	s->target->query->start = s->start;
-	return s->target->query->name ? 0 : -ENOMEM;
+	return set_name(s, name, (size_t)len, names);
+}
+
+/* The resolver has the function's name, in a table that is not for the loader. */
+static int name_by_resolver(const struct cp_elf *e, const struct stub *s, struct cp_arena *names)
+{
+	struct cp_symbol_query q = { .name = NULL };
+	struct cp_symtab_target t = { .vaddr = s->resolver, .query = &q };
+	struct cp_elf_symtab symtab;
+	char name[NAME_ROOM];
+	size_t len;
+
+	if (cp_elf_find_symtab(e, SHT_SYMTAB, &symtab))
+		return 0;
+	if (cp_symtab_pass(e, &symtab, NULL, &t, 1, names) == -ENOMEM)
+		return -ENOMEM;
+	len = q.name ? strlen(q.name) : 0;
+	if (!len || len > sizeof(name) - 4)
+		return 0;
+	memcpy(name, q.name, len);
+	return set_name(s, name, len, names);
 }
 
 int cp_plt_name(const struct cp_elf *e, const struct cp_elf_symtab *dynsym,
@@ -164,6 +206,7 @@ int cp_plt_name(const struct cp_elf *e, const struct cp_elf_symtab *dynsym,
 		return 0;
 	resolve_stubs(e, &all);
 	for (size_t i = 0; i < all.n && !r; i++)
-		r = name_stub(e, dynsym, &all.s[i], names);
+		r = all.s[i].resolver ? name_by_resolver(e, &all.s[i], names)
+				      : name_stub(e, dynsym, &all.s[i], names);
 	return r;
 }

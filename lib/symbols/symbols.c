@@ -143,13 +143,14 @@ static int use_debugfile(struct lookup *l)
 static int use_dynsym(struct lookup *l)
 {
 	struct cp_elf_symtab t;
-	int r;
+	int r = 0;
 
 	if (l->n == 0 && l->tables)
 		return 0;
 	if (cp_elf_find_symtab(&l->layout, SHT_DYNSYM, &t) && cp_dynsym_find(&l->layout, &t))
-		return 0;
-	r = use(l, &l->layout, &t);
+		t = (struct cp_elf_symtab){ .count = 0 }; /* a static program has stubs, too */
+	else
+		r = use(l, &l->layout, &t);
 	if (!r && l->n) {
 		r = cp_plt_name(&l->layout, &t, l->targets, l->n, l->names);
 		settle_targets(l);

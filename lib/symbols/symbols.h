@@ -516,8 +516,8 @@ void cp_symtab_set_extent(uint64_t (*extent)(const uint8_t *code, uint64_t n));
  * Names for addresses in PLT stubs, which have no symbols: "memcpy@plt".
  *
  * symbols.c uses this after the symbol tables; see there for the context. A stub jumps through a
- * slot of the GOT, and the relocation of that slot names the function. Works for the PLTs of every
- * linker.
+ * slot of the GOT, and the relocation of that slot names the function. In a static program it names
+ * the address of a resolver, which has a symbol. Works for the PLTs of every linker.
  */
 
 /* Name as many of the N targets as possible, as cp_symtab_pass does. DYNSYM is the module's.

@@ -118,7 +118,7 @@ else
 	fail "an allocator of the program's own: $(head -n 3 own.link)"
 fi
 
-# The linker describes no code of the stubs by which the program calls strlen.
+# The linker describes no code of the stubs by which the program calls strlen, and gives them no names.
 cat >stub.c <<'END'
 #include <stdio.h>
 #include <string.h>
@@ -134,10 +134,16 @@ int main(void)
 	return sum == 900000000 ? 0 : 1;
 }
 END
-$CC -O1 -fno-builtin -static -o stub stub.c "$archive" "-Wl,@$builddir/libcprof.options" || fail "stub is not built"
-runs_well bare stub env CPUPROFILE=stub.pb ./stub
-check_valid stub.pb
-check_no_stack stub.pb 'incomplete'
+for linked in -static -static-pie '-static -fuse-ld=lld'; do
+	[[ $linked != *lld ]] || type -P ld.lld >/dev/null || continue
+	# shellcheck disable=SC2086
+	$CC -O1 -fno-builtin $linked -o stub stub.c "$archive" "-Wl,@$builddir/libcprof.options" || fail "stub $linked is not built"
+	runs_well bare stub env CPUPROFILE=stub.pb ./stub
+	check_valid stub.pb
+	check_no_stack stub.pb 'incomplete'
+	check_stack stub.pb 'strlen@plt;measures;main'
+	check_no_stack stub.pb '[+]0x[0-9a-f]*;measures'
+done
 
 # A clock of the program's own, which takes a lock.
 if $CC -O1 -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib" -o own_clock "$sources/tests/traps/lock_own_clock/host.c" \
