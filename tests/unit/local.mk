@@ -12,6 +12,7 @@ UNIT_TESTS += \
 	%D%/test-config \
 	%D%/test-config-values \
 	%D%/test-control-message \
+	%D%/test-cpu-edges \
 	%D%/test-debugfile \
 	%D%/test-demangle \
 	%D%/test-diary \

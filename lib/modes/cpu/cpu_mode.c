@@ -3,6 +3,7 @@
 #include "collect/collect.h"
 #include "modes/cpu/cpu.h"
 #include "modes/cpu/signal/cpu_signal.h"
+#include "unwind/unwind.h"
 #include "settings/config_rows.h"
 
 #define L(x) ((unsigned long)(x))
@@ -90,14 +91,14 @@ static void convert(struct cp_record *record)
 	record->count = 1;
 }
 
-/* EXPIRIES without a stack are at the start function of their thread, below a frame that says so.
- */
+/* EXPIRIES without a stack are at the start function of their thread, below a frame that says so,
+ * or only at that frame if START is 0. */
 static void add_not_sampled(struct cp_run *r, uint64_t start, uint64_t expiries)
 {
 	union {
 		struct cp_record record;
 		uint64_t words[sizeof(struct cp_record) / sizeof(uint64_t) + 2];
-	} at = { { .depth = 2, .end = CP_UNWIND_COMPLETE, .count = 1 } };
+	} at = { { .depth = start ? 2 : 1, .end = CP_UNWIND_COMPLETE, .count = 1 } };
 
 	at.record.pcs[0] = CP_PC_NOT_SAMPLED;
 	at.record.pcs[1] = start;
@@ -160,10 +161,17 @@ static void cpu_stats(const struct cp_run *r, struct cprof_stats *s)
 	s->handler_ns = cp_run_handler_ns(r);
 }
 
+static bool is_unloaded(uint64_t start)
+{
+	struct cp_loaded_object o;
+
+	return !cp_loaded_at((const void *)(uintptr_t)start, &o);
+}
+
 /* A start function may be gone, with its module. */
 static void unloaded(struct cp_module_diff *u)
 {
-	cp_cpu_edges_reset();
+	cp_cpu_edges_forget(is_unloaded);
 }
 
 static void fork_child(struct cp_run *r, struct cp_thread *keep)

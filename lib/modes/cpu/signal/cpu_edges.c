@@ -4,7 +4,8 @@
 
 #include "base/start_data.h"
 
-/* Two start functions may share an account. */
+/* Two start functions may share an account. The first one is for threads whose start function isn't
+ * known, such as main. */
 #define ACCOUNTS 64
 
 /* Ticks may stay away for long. The expiries that are missed then are credited to several threads,
@@ -22,7 +23,9 @@ static struct account accounts[ACCOUNTS];
 
 static struct account *account_of(const struct cp_cpu_edge *e)
 {
-	return &accounts[e->start * UINT64_C(0x9e3779b97f4a7c15) >> 58];
+	uint64_t hash = e->start * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+	return &accounts[e->start ? 1 + hash % (ACCOUNTS - 1) : 0];
 }
 
 /* Take up to MOST out of the account, or return its debt. */
@@ -111,11 +114,10 @@ void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t random)
 
 uint64_t cp_cpu_edges_take_left(uint64_t *start)
 {
-	for (unsigned i = 0; i < ACCOUNTS; i++) {
-		int64_t left;
+	for (unsigned i = 1; i < ACCOUNTS; i++) {
+		int64_t left = take_balance(&accounts[i], INT64_MAX);
 
 		*start = cp_load_relaxed(&accounts[i].start);
-		left = *start ? take_balance(&accounts[i], INT64_MAX) : 0;
 		if (left > 0)
 			return (uint64_t)left;
 	}
@@ -147,6 +149,16 @@ void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to)
 
 		while (seen && !cp_cas_acqrel(&accounts[i].balance, &seen, scaled(seen, from, to)))
 			;
+	}
+}
+
+void cp_cpu_edges_forget(bool (*is_gone)(uint64_t start))
+{
+	for (unsigned i = 1; i < ACCOUNTS; i++) {
+		uint64_t start = cp_load_relaxed(&accounts[i].start);
+
+		if (start && is_gone(start))
+			cp_store_relaxed(&accounts[i].start, 0);
 	}
 }
 

@@ -59,12 +59,16 @@ bool cp_cpu_edges_end(struct cp_cpu_edge *e, uint64_t missed, int64_t most);
  * thread at a time. */
 void cp_cpu_edges_tell_last(uint64_t each, uint64_t period, uint64_t random);
 /* Takes the expiries that no thread could be credited with out of an account, and returns them.
- * *START is the start function of the threads that missed them. Returns 0 if no account has any. */
+ * *START is the start function of the threads that missed them, 0 if it went away. Returns 0 if no
+ * account has any. */
 uint64_t cp_cpu_edges_take_left(uint64_t *start);
 /* The period changes from FROM to TO ns: makes expiries of TO ns of those of a thread's credit, and
  * of those of all accounts. The thread's timer isn't running. */
 void cp_cpu_edges_scale(struct cp_cpu_edge *e, uint64_t from, uint64_t to);
 void cp_cpu_edges_scale_accounts(uint64_t from, uint64_t to);
+/* A module was unloaded: forgets which start functions accounts have, if these are GONE with it.
+ * The balances stay, for threads to come. Not in a handler. */
+void cp_cpu_edges_forget(bool (*is_gone)(uint64_t start));
 /* Empties all accounts. */
 void cp_cpu_edges_reset(void);
 
