@@ -84,7 +84,7 @@ int cp_sink_gzip_load(void)
 	bool loaded;
 	void *handle = cp_library_open("libz.so.1", &loaded);
 
-	if (!handle || ((loaded || cp_library_has_sanitizer()) && !own_functions_win(handle)))
+	if (!handle || ((loaded || cp_loaded_has_sanitizer()) && !own_functions_win(handle)))
 		return -ENOENT;
 	zlib.deflate = (__typeof__(zlib.deflate))cp_library_symbol(handle, "deflate");
 	zlib.init = (__typeof__(zlib.init))cp_library_symbol(handle, "deflateInit2_");

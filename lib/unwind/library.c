@@ -9,12 +9,6 @@
 
 void (*cp_library_lend)(bool on);
 
-bool cp_library_has_sanitizer(void)
-{
-	return cp_loaded_first("__asan_init") || cp_loaded_first("__tsan_init") ||
-	       cp_loaded_first("__msan_init");
-}
-
 /* A failure leaves no message for the program's dlerror. */
 static void *load_quietly(const char *file, int flags)
 {
@@ -59,7 +53,7 @@ static bool may_load(void)
 
 void *cp_library_open(const char *file, bool *was_loaded)
 {
-	int flags = RTLD_NOW | RTLD_LOCAL | (cp_library_has_sanitizer() ? 0 : CP_LIBC_DEEPBIND);
+	int flags = RTLD_NOW | RTLD_LOCAL | (cp_loaded_has_sanitizer() ? 0 : CP_LIBC_DEEPBIND);
 	struct cp_loaded_object o;
 
 	if (was_loaded)

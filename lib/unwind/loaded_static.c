@@ -111,12 +111,6 @@ bool cp_loaded_named(const char *file, struct cp_loaded_object *o)
 
 /* ---- library.c ---- */
 
-bool cp_library_has_sanitizer(void)
-{
-	return cp_loaded_first("__asan_init") || cp_loaded_first("__tsan_init") ||
-	       cp_loaded_first("__msan_init");
-}
-
 void cp_library_call_lending(void (*f)(void))
 {
 	f();

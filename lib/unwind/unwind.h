@@ -154,8 +154,6 @@ void cp_library_call_lending(void (*f)(void));
 void cp_library_keep(const char *file);
 /* Return NAME of the opened library, or NULL. */
 void *cp_library_symbol(void *handle, const char *name);
-/* Is the program built with a sanitizer? It ends the program on RTLD_DEEPBIND. */
-bool cp_library_has_sanitizer(void);
 
 /* Makes the calling thread's allocations take libcprof's memory, or ends that. NULL until the
  * allocator is known. */
@@ -198,6 +196,12 @@ void *cp_loaded_next_one(const char *name);
 void *cp_loaded_first(const char *name);
 /* The same; sets *SIZE to the size of the definition. */
 void *cp_loaded_first_sized(const char *name, size_t *size);
+/* Is the program built with a sanitizer? It ends the program on RTLD_DEEPBIND. */
+static inline bool cp_loaded_has_sanitizer(void)
+{
+	return cp_loaded_first("__asan_init") || cp_loaded_first("__tsan_init") ||
+	       cp_loaded_first("__msan_init");
+}
 /* Return the definition of NAME in the module that has ADDRESS in one of its segments, or NULL. */
 void *cp_loaded_in(const void *address, const char *name);
 /* Call VISIT for each function that libcprof has in place of another library's, those that have two
