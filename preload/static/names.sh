@@ -18,6 +18,8 @@ unwanted='initgroups|getaddrinfo|dlclose|dlopen|__ppoll_chk'
 others='__asan_init __libc_malloc __msan_init __tsan_init _dl_find_object deflate deflateInit2_ gnu_get_libc_version'
 # An allocator of the program's own may be without these; libc's malloc, in whose object they are, would come with them.
 not_needed='aligned_alloc|malloc_usable_size|memalign|posix_memalign|pvalloc|valloc'
+# The linker says this name if it finds libcprof.so, as it does without -static.
+only=the_options_of_pkg_config_static_for_libcprof_are_for_programs_linked_with_static
 mkdir -p "$to"
 
 archives() { # libc's, as the linker finds them
@@ -58,6 +60,7 @@ wanted | sort -u | comm -12 - "$to/libc" | grep -vxE "$unwanted" | comm -23 - "$
 	grep -xE "$not_needed" "$to/hooked" | sed 's/^/\t.weak __real_/'
 	# Not in the table: the linker says this name if it wasn't given the options.
 	printf '\t.quad libcprof_is_linked_with_the_options_of_pkg_config_static\n'
+	printf '\t.globl %s\n%s = 1\n' "$only" "$only"
 	echo 'cp_static_names:'
 	{
 		while read -r name; do echo "$name $(own "$name") __real_$name"; done <"$to/hooked"
@@ -70,12 +73,13 @@ wanted | sort -u | comm -12 - "$to/libc" | grep -vxE "$unwanted" | comm -23 - "$
 
 while read -r name; do echo "$(own "$name") __wrap_$name"; done <"$to/hooked" >"$to/redefine"
 {
+	echo "$only"
 	sed 's/^/__wrap_/' "$to/hooked"
 	sed -n 's/^\t\([A-Za-z_]*\);$/\1/p' "$map" | grep -v '^libcprof_attach$'
 } >"$to/keep"
 {
 	echo '--undefined=cprof_version --eh-frame-hdr'
-	echo '--defsym=libcprof_is_linked_with_the_options_of_pkg_config_static=1'
+	echo "--defsym=libcprof_is_linked_with_the_options_of_pkg_config_static=$only"
 	# lld takes a function out of libc only if it is asked for by its own name, and not weakly, as Rust does.
-	sed 's/.*/--wrap=& --undefined=&/' "$to/hooked" | sed -E "s/ --undefined=($not_needed)$//"
+	sed -E "s/.*/--wrap=& --undefined=&/; s/ --undefined=($not_needed)$//" "$to/hooked"
 } >"$to/options"

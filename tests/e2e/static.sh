@@ -159,6 +159,31 @@ if $CC -static -pthread -D_GNU_SOURCE -I"$sources/include" -I"$sources/tests/lib
 	fail "it links without the options"
 fi
 grep -q 'libcprof_is_linked_with_the_options_of_pkg_config_static' without.err || fail "without the options: $(head -n 3 without.err)"
+for with in bfd lld gold; do
+	type -P ld.$with >/dev/null || continue
+	if $CC -fuse-ld=$with -o without calls_own.c -L"${CP_LIBRARY%/*}" -lcprof "-Wl,@$builddir/libcprof.options" 2>without.err; then
+		fail "$with: it links without -static"
+	fi
+	grep -q 'the_options_of_pkg_config_static_for_libcprof_are_for_programs_linked_with_static' without.err ||
+		fail "$with: without -static: $(head -n 3 without.err)"
+done
+
+# A function of the program's own by the name of one of libc's is the program's with this change of the options.
+cat >calls_splice.c <<'END'
+#include <stdio.h>
+double splice(double a, double b);
+int main(void)
+{
+	return splice(1, 2) == 3 && !fopen("/nowhere", "r") ? 0 : 1;
+}
+END
+echo 'double splice(double a, double b) { return a + b; }' >splice.c
+sed 's/^--wrap=splice .*/--defsym=__real_splice=0/' "$builddir/libcprof.options" >changed.options
+for linked in -static -static-pie; do
+	$CC $linked -o spliced calls_splice.c splice.c "$archive" -Wl,@changed.options || fail "spliced $linked is not built"
+	runs_well bare spliced env IOPROFILE=spliced.pb ./spliced
+	check_valid_as io spliced.pb
+done
 
 # The tool knows such a program, without its symbols, too.
 if [ -x "$cprof" ]; then
