@@ -57,7 +57,7 @@ __attribute__((noinline, unused)) static void burn_and_tick(double seconds)
  * thread that is always preempted. */
 __attribute__((unused)) static void host_stop_timers(void)
 {
-	const struct itimerspec never = { 0 };
+	const struct itimerspec never = { { 0, 0 }, { 0, 0 } };
 
 	for (int id = 0; id < 64; id++)
 		syscall(SYS_timer_settime, id, 0, &never, NULL);

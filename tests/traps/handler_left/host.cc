@@ -15,7 +15,7 @@
 #include <cstring>
 #include <sys/auxv.h>
 
-#include "host.h"
+#include "tick.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -87,7 +87,7 @@ extern "C" __attribute__((noinline)) void work_in_handler(size_t left)
 	char *used = static_cast<char *>(alloca(left - LEAST));
 
 	used[0] = 1;
-	burn(0.01);
+	burn_and_tick(0.01);
 	__asm__ volatile("" : : "r"(used) : "memory");
 }
 
@@ -201,8 +201,8 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	how = argv[1];
-	/* The loader resolves what burn and a throw call, which takes more stack than they do. */
-	burn(0);
+	/* The loader resolves what these call, which takes more stack than they do. */
+	burn_and_tick(0);
 	try {
 		throw SIGSEGV;
 	} catch (int) {
