@@ -153,7 +153,7 @@ build_tests() {
 			CFLAGS="$cflags" CXXFLAGS="$cflags" \
 			PROTOBUF_C_CFLAGS=" " PROTOBUF_C_LIBS=-lprotobuf-c LIBELF_CFLAGS=" " LIBELF_LIBS=-lelf \
 			PCRE2_CFLAGS=" " PCRE2_LIBS=-lpcre2-8 ZLIB_CFLAGS=" " ZLIB_LIBS=-lz
-		make -j2 libcprof.la
+		make -j2 libcprof.la libcprof.a libcprof.options
 		# shellcheck disable=SC2046
 		make -j2 $(needed)
 		# The machine's own compiler would take minutes.
@@ -166,7 +166,7 @@ build_tests() {
 	# The release's library and tool in the place of those that were built.
 	cp "$place/opt/lib/libcprof.so.0" "$place/build/.libs/libcprof.so.0.0.0"
 	cp "$place/opt/bin/cprof" "$place/build/cprof"
-	find "$place" \( -name '*.o' -o -name '*.lo' -o -name '*.a' \) -delete
+	find "$place" \( -name '*.o' -o -name '*.lo' -o -name '*.a' ! -path "$place/build/libcprof.a" \) -delete
 	cp "$here/inside.sh" "$place/inside.sh"
 	for t in $tests; do
 		[ $t != unit ] && echo $t || (cd "$place/build/tests/unit" && find . -maxdepth 1 -type f -perm -1 -name 'test-*' -printf '%f\n' | sort)
