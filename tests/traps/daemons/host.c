@@ -46,7 +46,8 @@ static int refused(void)
 	parent_work();
 	if (setuid(65534) || setrlimit(RLIMIT_NPROC, &none))
 		return 77;
-	printf("daemon: %d, %s\n", daemon(1, 1), strerror(errno));
+	EXPECT(daemon(1, 1) < 0);
+	puts(strerror(errno));
 	child_work();
 	return 0;
 }

@@ -64,7 +64,7 @@ int main(void)
 {
 	char *memory =
 		mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct begin *begin = (void *)(memory + STACK - 64);
+	struct begin *begin = (void *)(memory + STACK - 72); /* aligned as calls are */
 
 	if (memory == MAP_FAILED)
 		return 77;
