@@ -18,6 +18,33 @@ for what in $never; do
 	owns $!
 done
 
+# The library takes longer to begin than the loader has time: as it may beside load.
+cat >"$work/slow.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <signal.h>
+#include <time.h>
+typedef int each(struct dl_phdr_info *, size_t, void *);
+int dl_iterate_phdr(each *f, void *arg)
+{
+	int (*next)(each *, void *) = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	static struct timespec wait = { .tv_sec = 11 };
+	sigset_t mask;
+	if (!sigprocmask(SIG_SETMASK, 0, &mask) && sigismember(&mask, SIGPROF)) {
+		nanosleep(&wait, 0);
+		wait.tv_sec = 0;
+	}
+	return next(f, arg);
+}
+END
+$CC -O1 -shared -fPIC -o "$work/slow.so" "$work/slow.c" -ldl || fail "slow.c doesn't compile"
+unaware_program=env unaware slow LD_PRELOAD="$work/slow.so" "$builddir/tests/e2e/attach-host" wait
+slow=$pid slow_told=$told
+timeout 60 "$cprof" attach "$work_pid" >"$work/slow-attach.out" 2>"$work/slow-attach.err" &
+attaches=$!
+owns $attaches
+
 # Attach, all verbs, detach, and again.
 host user LD_PRELOAD=
 tell sleeper 1
@@ -247,6 +274,12 @@ while ! grep -q '^done' "$work/exec.out"; do
 	cprof exec-attach attach "$work_pid"
 done
 ended_well exec
+status=0
+wait $attaches || status=$?
+check_status slow-attach 0
+exec {slow_told}>&-
+pid=$slow told=
+ended_well slow
 for what in $never; do
 	wait_for 60 test -s "$work/$what-attach.status"
 	status=$(cat "$work/$what-attach.status")

@@ -145,7 +145,7 @@ same_as_bare() { # mode name command...
 }
 
 check_status() { # name expected
-	[ "$status" = "$2" ] || harm "$1: exit status $status, not $2: $(tail -n 3 "$work/$1.err" 2>/dev/null)"
+	[ "$status" = "$2" ] || harm "$1: exit status $status, not $2: $(tail -n 12 "$work/$1.err" 2>/dev/null)"
 }
 
 check_same_output() { # name other-name

@@ -17,6 +17,9 @@
 
 #define PAGE 4096u
 #define LIMIT_SECONDS 10
+/* The same for the library, once it is loaded: it begins in any case. Beside much load the kernel
+ * takes seconds to enlarge a table of descriptors (synchronize_rcu). */
+#define BEGIN_SECONDS 60
 #define GONE "process %d has ended, or has called exec"
 /* A thread in our code that takes longer may wait for one that waits for its signals. */
 #define UNBLOCK_SECONDS 0.05
@@ -385,14 +388,29 @@ static bool has_ended(struct attachment *a, char **why)
 	}
 }
 
+static int limit(const struct attachment *a)
+{
+	return a->seen.stage == CT_CODE_ATTACHING ? BEGIN_SECONDS : LIMIT_SECONDS;
+}
+
 static char *too_late(const struct attachment *a)
 {
 	return ct_memory_printf(
-		"process %d: not attached within %d seconds: %s", a->space.pid, LIMIT_SECONDS,
+		"process %d: not attached within %d seconds: %s", a->space.pid, limit(a),
 		a->seen.stage == CT_CODE_LOADING
 			? "its loader is busy (another thread is in dlopen, or a constructor "
 			  "waits). When that ends, so does this; then try again"
 			: "its threads get no processor, or wait for its allocator; try again");
+}
+
+static void show_progress(const struct attachment *a, double seconds)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "cprof: waiting for the library to begin, %.0f of %d s ",
+		 seconds, limit(a));
+	if (seconds > 1)
+		ct_out_guard_progress(text);
 }
 
 static char *wait_for_end(struct attachment *a)
@@ -404,17 +422,21 @@ static char *wait_for_end(struct attachment *a)
 	while (!has_ended(a, &why)) {
 		double passed = ct_now() - began;
 
-		if (passed > LIMIT_SECONDS) {
+		if (passed > limit(a)) {
+			ct_out_guard_progress(NULL);
 			answer(a, CT_CODE_CANCEL);
 			return too_late(a);
 		}
+		show_progress(a, passed);
 		if (a->seen.left != CT_CODE_LEFT && passed > UNBLOCK_SECONDS && !unblocked) {
 			ct_seize_unblock(&a->seized);
 			unblocked = true;
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 	}
+	ct_out_guard_progress(NULL);
 	answer(a, CT_CODE_READ);
+	began = ct_now();
 	/* The next attach must find the room unused. A profile must not take our thread, which
 	 * blocks all signals, for the program's. */
 	while (ct_now() - began < LIMIT_SECONDS &&

@@ -155,6 +155,13 @@ static mode_t mode_of(const struct ct_target *t)
 	return kept ? t->was.st_mode & 0777 : 0600;
 }
 
+/* As the library does it: a new name has nothing to lose, and fsync waits for the disk, for seconds
+ * if others write. */
+static bool takes_a_place(const struct ct_target *t)
+{
+	return S_ISREG(t->was.st_mode) && t->was.st_size > 0;
+}
+
 /* Does everything that can fail before the rename. */
 static int complete(struct ct_target *t)
 {
@@ -166,7 +173,7 @@ static int complete(struct ct_target *t)
 		return -EIO;
 	if (!t->temporary)
 		return 0;
-	if (fchmod(fd, mode_of(t)) || fsync(fd))
+	if (fchmod(fd, mode_of(t)) || (takes_a_place(t) && fsync(fd)))
 		return -errno;
 	/* The new profile gets the time of the old one, by which a running process recognizes its
 	 * file. */
