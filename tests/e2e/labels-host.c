@@ -4,6 +4,7 @@
  *   labels-host SECONDS      CPU time to burn
  *   labels-host cost         ns of a set and clear, on a line
  */
+#define HOST_BURNS_EXACTLY
 #include "cprof.h"
 #define HOST_HAS_TIMERS /* burns wholly, always */
 #include "host.h"

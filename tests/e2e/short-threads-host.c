@@ -6,7 +6,7 @@
  * time of all. The lengths of lives are random, so nothing runs in step with the kernel's tick.
  */
 #include "clock.h"
-#include "tick.h"
+#include "host.h"
 
 #define FUNCTIONS 3
 

@@ -9,7 +9,7 @@
 #include <spawn.h>
 
 #include "cprof.h"
-#include "tick.h"
+#include "host.h"
 
 #define FN __attribute__((noinline))
 

@@ -10,6 +10,7 @@
  */
 
 #define HOST_HAS_TIMERS /* burns wholly, always */
+#define HOST_BURNS_EXACTLY
 #include "host.h"
 
 struct record {

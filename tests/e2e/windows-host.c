@@ -2,6 +2,7 @@
 /* Does something for every mode of the library, on threads that end: at each line of the input,
  * which is answered by "did". At the end of the input the program ends. For control-sums.sh.
  */
+#define HOST_BURNS_EXACTLY
 #include "host.h"
 
 #define THREADS 3

@@ -124,7 +124,7 @@ static void *early_thread(void *arg)
 		io_work();
 		if (!who)
 			lock_work();
-		burn(0.2);
+		burn_and_tick(0.2);
 		pthread_barrier_wait(&ends);
 	}
 	return NULL;

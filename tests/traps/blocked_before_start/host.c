@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Linked with the library: a thread blocks every signal, and then the profile is started. */
+/* Nor does the blocked thread touch its mask again. */
+#define HOST_BURNS_EXACTLY
 #include "cprof.h"
 #include "host.h"
 
@@ -20,7 +22,7 @@ __attribute__((noinline)) static void *early_blocked(void *arg)
 
 __attribute__((noinline)) static void main_work(void)
 {
-	burn(0.1);
+	burn_and_tick(0.1);
 	__asm__ volatile("");
 }
 

@@ -47,7 +47,7 @@ wait_for 60 answers_at "$path" || harm "no answer at the path"
 is_ours "$path" || harm "the file: $(stat -c '%F %a' "$path")"
 asks apart "^ *$pid - .* control-host" ps "$path"
 asks apart "cpu profile of process $path goes to $work/apart.pb" start -cpu=1000 -o "$work/apart.pb" "$path"
-tell burn 0.2
+tell burn-and-tick 0.2
 asks apart "process $path: CPUPROFILE_FREQUENCY=500, before: 1000" set -cpu=500 "$path"
 asks apart "of process $path, in" threads "$path"
 asks apart "cpu profile of process $path is in $work/apart.pb" stop "$path"
@@ -59,7 +59,7 @@ check_valid s.cpu.pb
 push=$!
 owns $push
 wait_for 60 grep -q "$path (control-host) is followed" push.said || fail "push: $(cat push.said)"
-tell burn 0.2
+tell burn-and-tick 0.2
 has_window() { [ "$(find pushed -name '*.cpu.window.pb' 2>/dev/null)" ]; }
 wait_for 60 has_window || fail "push: no window: $(cat push.said)"
 kill -TERM $push

@@ -13,7 +13,7 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 
-#include "system.h"
+#include "tick.h"
 
 #define PAGES 16
 #define CODE_SIZE 0x20000
@@ -161,11 +161,15 @@ static void *dark(void *code)
 /* Memory that could be read once is read without another question. */
 static void let_it_be_known(pthread_t reader)
 {
+	struct host_tick tick = {};
 	struct timespec t = { 0 };
 	clockid_t clock;
 
 	pthread_getcpuclockid(reader, &clock);
 	while (clock_gettime(clock, &t) == 0 && t.tv_nsec < 100000000)
+		nap(5);
+	tick.of = dark_tid;
+	while (!host_ticked(&tick))
 		nap(5);
 	SET(known, 1);
 }

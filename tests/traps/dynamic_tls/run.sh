@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	do {
 		nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
 		get(&stats);
-	} while (stats.samples < 100);
+	} while (stats.samples < 8);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);

@@ -223,6 +223,7 @@ static void *wait_again_and_again(void *arg)
 		error = errno;
 		wrong++;
 	}
+	burn_and_tick(0);
 	if (wrong)
 		printf("%s: failed %lu times of %lu, with %s\n", calls[i].name, wrong, times,
 		       strerror(error));

@@ -5,6 +5,7 @@
 static void *loop(void *arg)
 {
 	double end = host_clock(CLOCK_THREAD_CPUTIME_ID) + 0.4;
+	struct host_tick tick = {};
 
 	do
 		for (int value = 1; value < 5000; value++) {
@@ -16,7 +17,7 @@ static void *loop(void *arg)
 			if (host_failures)
 				return NULL;
 		}
-	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < end);
+	while (host_clock(CLOCK_THREAD_CPUTIME_ID) < end || !host_ticked(&tick));
 	return NULL;
 }
 

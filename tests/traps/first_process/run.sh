@@ -9,7 +9,7 @@ cat >"$work/host.c" <<'END'
 #include <poll.h>
 #include <sys/wait.h>
 #include <time.h>
-#include "tick.h"
+#include "host.h"
 __attribute__((noinline, noclone)) static void before(void)
 {
 	burn_and_tick(0.25);
@@ -72,7 +72,7 @@ check_stack "$work/forked.pb.1" after
 # again when a handler returns, there is a profile. musl's abort blocks SIGSEGV before it faults, so no handler can
 # write one.
 cat >"$work/alone.c" <<'END'
-#include "tick.h"
+#include "host.h"
 __attribute__((noinline, noclone)) static void work(void)
 {
 	burn_and_tick(0.1);

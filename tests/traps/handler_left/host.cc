@@ -15,7 +15,7 @@
 #include <cstring>
 #include <sys/auxv.h>
 
-#include "tick.h"
+#include "host.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51

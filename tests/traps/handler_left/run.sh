@@ -31,7 +31,7 @@ END
 # OCaml's programs are for glibc.
 if [ "${CP_LIBC:-glibc}" = glibc ] && command -v ocamlopt >/dev/null && (cd "$work" && ocamlopt -o deep deep.ml) >/dev/null 2>&1; then
 	bare bare-ocaml "$work/deep"
-	ends_well profiled ocaml "$work/deep"
+	CPROF_CPU_ENGINE=perf ends_well profiled ocaml "$work/deep"
 	check_same_output ocaml bare-ocaml
 	check_valid "$work/ocaml.pb"
 	check_stack "$work/ocaml.pb" spin

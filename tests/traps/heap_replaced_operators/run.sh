@@ -110,7 +110,7 @@ for interval in 1 64K; do
 	check_status "shimmed-$interval" 0
 	check_same_output "shimmed-$interval" shimmed
 done
-CPUPROFILE_FREQUENCY=999 ends_well profiled spin "$work/plain" spin
+CPUPROFILE_FREQUENCY=999 CPROF_CPU_ENGINE=perf ends_well profiled spin "$work/plain" spin
 check_same_output spin plain # no heap mode asks for a sample of what is too large
 check_stack "$work/spin.pb" '(malloc|libc\.so\+0x[^;]*);operator new;make_some;spin;main;'
 check_no_stack "$work/spin.pb" libcprof

@@ -2,17 +2,17 @@
 /* Does what the lines of its input say, and says "did LINE" after each. For tests of the control
  * socket, which is asked from outside meanwhile.
  *
- *   burn SECONDS | end-work SECONDS | stop-timers | allocate COUNT | contend COUNT | hand-over
- * COUNT | poll SECONDS | sleeper | stuck COUNT | spin | close-all | fork | thread [COUNT] | user
- * UID | group GID | effective-user UID | exec | exec-bare PATH | start PATH | stop | descriptors |
- * end
+ *   burn SECONDS | burn-and-tick SECONDS | end-work SECONDS | stop-timers | allocate COUNT |
+ * contend COUNT | hand-over COUNT | poll SECONDS | sleeper | stuck COUNT | spin | close-all | fork
+ * | thread [COUNT] | user UID | group GID | effective-user UID | exec | exec-bare PATH | start PATH
+ * | stop | descriptors | end
  */
+#define HOST_BURNS_EXACTLY
 #include <sys/prctl.h>
 
 #include "cprof.h"
 #include "host.h"
 #include "tasks.h"
-#include "tick.h"
 
 /* A static program has no dlsym for it. */
 #pragma weak cprof_start
@@ -224,6 +224,8 @@ static void obey(const char *what, const char *with, char **argv)
 {
 	if (!strcmp(what, "burn"))
 		burn(atof(with));
+	else if (!strcmp(what, "burn-and-tick"))
+		burn_and_tick(atof(with));
 	else if (!strcmp(what, "end-work"))
 		end_work(atof(with));
 	else if (!strcmp(what, "stop-timers"))

@@ -11,10 +11,11 @@
  *
  * stderr tells the CPU time in ns, without that of paused threads.
  */
+#define HOST_BURNS_EXACTLY
 #include <stdatomic.h>
 #include <sys/resource.h>
 
-#include "tick.h"
+#include "host.h"
 
 static double seconds;
 static int unchecked, pauses, left;

@@ -6,7 +6,6 @@
 
 #define HOST_HAS_TIMERS
 #include "host.h"
-#include "tick.h"
 
 #define WORK_SECONDS 0.05
 

@@ -3,7 +3,7 @@
  * announced in /tmp/perf-PID.map, which whoever started this removes. jumped: the loop's function
  * is called as Java's interpreter does it: a return address is pushed, and the function jumped to.
  */
-#include "system.h"
+#include "tick.h"
 
 #define SIZE 65536
 
@@ -89,10 +89,11 @@ __attribute__((noinline)) void run(void (*code)(unsigned long), double seconds);
 __attribute__((noinline)) void run(void (*code)(unsigned long), double seconds)
 {
 	clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
+	struct host_tick tick = {};
 
 	do
-		code(1000000);
-	while (clock() < end);
+		code(5000000);
+	while (clock() < end || !host_ticked(&tick));
 }
 
 int main(int argc, char **argv)

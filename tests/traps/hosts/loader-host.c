@@ -42,7 +42,7 @@ __attribute__((noinline)) unsigned long burn_loop(unsigned long n)
 static void burn_ms(long ms)
 {
 	clock_t end = clock() + ms * CLOCKS_PER_SEC / 1000;
-	int tick = -1;
+	struct host_tick tick = {};
 
 	do
 		burn_loop(100000);

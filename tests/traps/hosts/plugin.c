@@ -29,7 +29,10 @@ EXPORT __attribute__((noinline)) unsigned long HOT(unsigned long n)
 
 static long cpu_ms(void)
 {
-	return (long)(host_clock(CLOCK_THREAD_CPUTIME_ID) * 1000);
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* For so much CPU time of the calling thread, and on until the kernel has looked; -MS: only for MS.
@@ -37,7 +40,7 @@ static long cpu_ms(void)
 EXPORT __attribute__((noinline)) void work(long ms)
 {
 	long end = cpu_ms() + labs(ms);
-	int tick = -1;
+	struct host_tick tick = {};
 
 #ifdef ROOM
 	void *volatile space[ROOM / sizeof(void *)];
@@ -66,7 +69,7 @@ EXPORT __attribute__((noinline)) unsigned long PARTING(unsigned long n)
 __attribute__((destructor)) static void part(void)
 {
 	long end = cpu_ms() + 100;
-	int tick = -1;
+	struct host_tick tick = {};
 
 	do
 		PARTING(100000);

@@ -97,6 +97,7 @@ static void views(void)
 		views_of(signals[i]);
 		burn(0.02);
 	}
+	burn_and_tick(0);
 	EXPECT(sigaction(SIGKILL, &act, NULL) == -1 && errno == EINVAL);
 	EXPECT(sigaction(0, &act, NULL) == -1 && errno == EINVAL);
 	EXPECT(sigaction(65, &act, NULL) == -1 && errno == EINVAL);

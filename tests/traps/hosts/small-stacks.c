@@ -147,7 +147,7 @@ static void handler(void)
 
 int main(int argc, char **argv)
 {
-	burn(0); /* the loader resolves what burn calls, on its own terms */
+	burn_and_tick(0); /* the loader resolves what burn calls, on its own terms */
 	if (!strcmp(argv[1], "threads"))
 		threads();
 	else if (!strcmp(argv[1], "alternate"))

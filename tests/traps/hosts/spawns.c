@@ -7,7 +7,7 @@
  */
 #include <spawn.h>
 
-#include "tick.h"
+#include "host.h"
 
 #define WORK_SECONDS 0.05
 

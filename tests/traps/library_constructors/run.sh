@@ -4,9 +4,7 @@
 # allocations and no others.
 . "$srcdir/tests/lib/e2e.sh"
 cat >"$work/early.c" <<'END_OF_LIBRARY'
-#include <semaphore.h>
-#include <stdlib.h>
-#include <time.h>
+#include "host.h"
 void *early_kept[100];
 __attribute__((noinline)) void early_allocates(void)
 {
@@ -15,11 +13,8 @@ __attribute__((noinline)) void early_allocates(void)
 }
 __attribute__((noinline)) void early_burns(void)
 {
-	volatile unsigned long sum = 0;
-
-	for (clock_t end = clock() + CLOCKS_PER_SEC / 3; clock() < end;)
-		for (int i = 0; i < 10000; i++)
-			sum += (unsigned long)i;
+	burn_and_tick(0.33);
+	__asm__ volatile("");
 }
 __attribute__((noinline)) void early_waits(void)
 {
@@ -49,7 +44,7 @@ int main(void)
 	return early_value();
 }
 END_OF_PROGRAM
-$CC -O1 -fPIC -shared -o "$work/libearly.so" "$work/early.c" -pthread || fail "not built"
+$CC -O1 -D_GNU_SOURCE -I"$srcdir/tests/lib" -fPIC -shared -o "$work/libearly.so" "$work/early.c" -pthread || fail "not built"
 $CC -o "$work/plain" "$work/main.c" -L"$work" -learly -Wl,-rpath,"$work" || fail "not built"
 $CC -o "$work/linked" "$work/main.c" -Wl,--no-as-needed -L"$work" -learly -L"${CP_LIBRARY%/*}" -lcprof \
 	-Wl,-rpath,"$work:${CP_LIBRARY%/*}" || fail "not built"

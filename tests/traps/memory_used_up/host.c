@@ -18,6 +18,7 @@ __attribute__((noinline)) static void *before_the_limit(void *unused)
 		if (i & 1)
 			free(block);
 	}
+	burn_and_tick(0);
 	return unused;
 }
 

@@ -14,7 +14,7 @@ for words in close-range close-range-by-number unshare-user unshare-pid setns \
 	some=yes
 	profiled "$way" ./tests/traps/hosts/sandbox $words
 	check_ended_valid "$way" 0 "$way-bare"
-	check_stack "$work/$way.pb" confined_work
+	check_stack "$work/$way.pb" 'work;main'
 done
 # Our thread's end, and its task's, are seen by the kernel as late as can be.
 for way in unshare-user setns; do

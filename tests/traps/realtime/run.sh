@@ -14,7 +14,7 @@ cat >"$work/host.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "tick.h"
+#include "host.h"
 /* musl has no such function. */
 #define sched_getscheduler(tid) syscall(SYS_sched_getscheduler, tid)
 static pthread_barrier_t both;

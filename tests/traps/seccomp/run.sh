@@ -13,7 +13,7 @@ for way in probe blind refused filter filter-by-number filter-with-right strict 
 	check_valid "$work/$way.pb"
 done
 for way in probe refused; do
-	check_stack "$work/$way.pb" confined_work
+	check_stack "$work/$way.pb" 'work;main'
 	check_quiet $way
 done
 # Forks and execs go on, in every mode, and so do threads after a stop.

@@ -160,7 +160,7 @@ static void apart(void)
 
 int main(int argc, char **argv)
 {
-	burn(0); /* the loader resolves what burn calls, on its own terms */
+	burn_and_tick(0); /* the loader resolves what burn calls, on its own terms */
 	pthread_barrier_init(&meeting, NULL, 2);
 	pthread_barrier_init(&leaving, NULL, 2);
 	if (!strcmp(argv[1], "shared"))

@@ -63,11 +63,11 @@ static void expect_others_block_all(void)
 		closedir(tasks);
 }
 
-__attribute__((noinline)) static void work_alone(void)
+__attribute__((noinline)) static void work_alone(double seconds)
 {
 	void *volatile block = malloc(100000);
 
-	burn(0.01);
+	burn(seconds);
 	free(block);
 }
 
@@ -75,7 +75,7 @@ __attribute__((noinline)) static void work_alone(void)
 static void wait_for_files(char **files)
 {
 	for (int i = 0; *files && i < 6000; i++) {
-		work_alone();
+		work_alone(0.01);
 		if (!access(*files, F_OK))
 			files++;
 	}
@@ -88,7 +88,8 @@ static void be_alone(char **files)
 	expect_single();
 	wait_for_files(files);
 	for (int i = 0; i < 30; i++)
-		work_alone();
+		work_alone(0.01);
+	work_alone(0.05);
 	expect_single();
 	expect_others_block_all();
 }
@@ -104,7 +105,7 @@ static void make_thread(void)
 	pthread_t thread;
 
 	EXPECT(pthread_create(&thread, NULL, work_of_thread, NULL) == 0);
-	work_alone();
+	work_alone(0.01);
 	pthread_join(thread, NULL);
 }
 
@@ -128,7 +129,7 @@ static void fail_to_make(void)
 	EXPECT(pthread_attr_setstacksize(&attr, (size_t)1 << 46) == 0);
 	EXPECT(pthread_create(&thread, &attr, work_of_thread, NULL) != 0);
 	pthread_attr_destroy(&attr);
-	work_alone();
+	work_alone(0.01);
 	EXPECT(count_tasks() == before);
 }
 
@@ -152,7 +153,7 @@ static void have_made(void)
 	EXPECT(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
 	EXPECT(timer_settime(timer, 0, &soon, NULL) == 0);
 	while (!__atomic_load_n(&expired, __ATOMIC_ACQUIRE))
-		work_alone();
+		work_alone(0.01);
 	/* libc knows of its threads alone, and changes all. */
 	EXPECT(seteuid(geteuid()) == 0);
 	make_thread();
@@ -166,7 +167,7 @@ static void fork_and_work(char **files)
 	if (!child) {
 		expect_single();
 		for (int i = 0; i < 10; i++)
-			work_alone();
+			work_alone(0.01);
 		expect_single();
 		make_thread();
 		exit(host_failures ? 1 : 0);

@@ -9,6 +9,7 @@ __attribute__((noinline)) static void *early_thread(void *arg)
 {
 	while (!stop)
 		burn(0.01);
+	burn_and_tick(0);
 	return arg;
 }
 

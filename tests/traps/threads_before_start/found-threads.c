@@ -11,7 +11,7 @@
 
 __attribute__((noinline)) static int c11_work(void *arg)
 {
-	burn(0.03);
+	burn_and_tick(0.03);
 	return *(int *)arg;
 }
 

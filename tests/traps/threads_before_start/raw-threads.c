@@ -61,6 +61,7 @@ static double cpu_of(int tid)
 
 static void wait_for_samples(int tid, bool together)
 {
+	struct host_tick tick = { .of = tid };
 	double since;
 
 	for (int i = 0; i < 1000 && !together && !has_timer(tid); i++)
@@ -68,6 +69,8 @@ static void wait_for_samples(int tid, bool together)
 	EXPECT(together || has_timer(tid));
 	since = cpu_of(tid);
 	for (int i = 0; i < 1000 && cpu_of(tid) < since + CPU_SECONDS; i++)
+		usleep(10000);
+	while (!host_ticked(&tick))
 		usleep(10000);
 }
 

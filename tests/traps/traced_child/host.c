@@ -9,7 +9,6 @@
 #include <sys/ptrace.h>
 
 #include "host.h"
-#include "tick.h"
 
 static const char *how;
 
