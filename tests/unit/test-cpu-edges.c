@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What threads miss at their ends is in the sum, whichever start function they have. */
+/* The sum has what threads have missed at their ends, whatever their start function is. */
 #include "harness.h"
 
 #include "modes/cpu/signal/cpu_signal.h"

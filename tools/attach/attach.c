@@ -403,23 +403,13 @@ static char *too_late(const struct attachment *a)
 			: "its threads get no processor, or wait for its allocator; try again");
 }
 
-static void show_progress(const struct attachment *a, double seconds)
-{
-	char text[80];
-
-	snprintf(text, sizeof(text), "cprof: waiting for the library to begin, %.0f of %d s ",
-		 seconds, limit(a));
-	if (seconds > 1)
-		ct_out_guard_progress(text);
-}
-
 static char *wait_for_end(struct attachment *a)
 {
 	double began = ct_now();
 	bool unblocked = false;
 	char *why = NULL;
 
-	while (!has_ended(a, &why)) {
+	for (unsigned round = 0; !has_ended(a, &why); round++) {
 		double passed = ct_now() - began;
 
 		if (passed > limit(a)) {
@@ -427,7 +417,8 @@ static char *wait_for_end(struct attachment *a)
 			answer(a, CT_CODE_CANCEL);
 			return too_late(a);
 		}
-		show_progress(a, passed);
+		if (round % 128 == 0)
+			ct_seize_progress("waiting for the library to begin", passed, limit(a));
 		if (a->seen.left != CT_CODE_LEFT && passed > UNBLOCK_SECONDS && !unblocked) {
 			ct_seize_unblock(&a->seized);
 			unblocked = true;

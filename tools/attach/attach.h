@@ -295,6 +295,8 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 /* Lets the signals through that the seized thread, which has been in our code for long, had not
  * blocked before. */
 void ct_seize_unblock(const struct ct_seized *seized);
+/* Says on a terminal WHAT takes long: for SECONDS, of LIMIT. Nothing in the first second. */
+void ct_seize_progress(const char *what, double seconds, int limit);
 
 /* The bits of SIGPROF and the marker in the masks of a thread that blocked all signals before the
  * library came: as the thread set them, and while it is sampled (lib/host/signal/host_signal.h). */

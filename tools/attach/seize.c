@@ -422,13 +422,11 @@ static bool hunt_round(struct ct_hunt *h, unsigned round, unsigned *next)
 	return false;
 }
 
-/* Says on a terminal why it takes long. */
-static void show_progress(double seconds)
+void ct_seize_progress(const char *what, double seconds, int limit)
 {
 	char text[80];
 
-	snprintf(text, sizeof(text), "cprof: looking for a thread at a safe place, %.0f of %d s ",
-		 seconds, LIMIT_SECONDS);
+	snprintf(text, sizeof(text), "cprof: %s, %.0f of %d s ", what, seconds, limit);
 	if (seconds > 1)
 		ct_out_guard_progress(text);
 }
@@ -475,7 +473,8 @@ char *ct_seize(struct ct_space *s, uint64_t code, uint64_t plan, uint64_t words,
 				 !is_gone(&h) && ct_now() < until;
 	     round++) {
 		if (round % 64 == 0)
-			show_progress(ct_now() - until + LIMIT_SECONDS);
+			ct_seize_progress("looking for a thread at a safe place",
+					  ct_now() - until + LIMIT_SECONDS, LIMIT_SECONDS);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		ct_space_renew(s);
 	}
